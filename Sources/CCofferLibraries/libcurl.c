@@ -28,7 +28,7 @@ static struct {
   }
 
 static bool fill(const char **error) {
-  // The same functions over OpenSSL and over GnuTLS: a machine has either or both.
+  // The same functions over OpenSSL and over GnuTLS; a machine has either or both.
   void *library = coffer_library_open("libcurl.so.4", error);
   if (!library) library = coffer_library_open("libcurl-gnutls.so.4", error);
   if (!library) return false;

@@ -20,7 +20,7 @@ static coffer_libgcrypt table;
 
 // GCRYCTL_INIT_SECMEM, GCRYCTL_DISABLE_SECMEM_WARN, GCRYCTL_INITIALIZATION_FINISHED, GCRYCTL_INITIALIZATION_FINISHED_P
 enum { INIT_SECMEM = 24, DISABLE_SECMEM_WARN = 27, FINISHED = 38, IS_FINISHED = 39 };
-// Bytes of locked memory: a session's numbers take less than 2 KiB, and one is made at a time.
+// Bytes of locked memory: a session's numbers need less than 2 KiB, and sessions are made one at a time.
 enum { SECURE_BYTES = 32 * 1024 };
 
 static bool fill(const char **error) {
@@ -35,7 +35,7 @@ static bool fill(const char **error) {
     *error = "libgcrypt is older than 1.8";
     return false;
   }
-  // Another library of the process may have made it ready.
+  // Another library of the process may have initialized it.
   if (!control(IS_FINISHED, 0)) {
     control(DISABLE_SECMEM_WARN, 0);
     control(INIT_SECMEM, SECURE_BYTES, 0);

@@ -48,7 +48,7 @@ static coffer_libpq table;
 static bool fill(const char **error) {
   void *library = coffer_library_open("libpq.so.5", error);
   if (!library) return false;
-  // Pipeline mode came with 14: a library before that lacks a function of it.
+  // Pipeline mode came with 14, so an older library lacks one of its functions.
   NAMES(COFFER_LOAD_FUNCTION)
   return true;
 }
@@ -58,7 +58,7 @@ COFFER_LOADER(coffer_libpq, coffer_libpq_load)
 static void count(void *argument, const struct pg_result *result) {
   const char *severity = table.error_field(result, COFFER_LIBPQ_SEVERITY);
   const char *file = table.error_field(result, COFFER_LIBPQ_SOURCE_FILE);
-  // Its words are in the server's language. Source: PostgreSQL, SyncRepWaitForLSN.
+  // The message is in the server's language. Source: PostgreSQL, SyncRepWaitForLSN.
   if (severity && file && strcmp(severity, "WARNING") == 0 && strcmp(file, "syncrep.c") == 0) ++*(int *)argument;
 }
 

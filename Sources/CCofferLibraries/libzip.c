@@ -13,7 +13,7 @@ static coffer_libzip table;
   X(discard, zip_discard)
 
 static bool fill(const char **error) {
-  // 5 is 1.4 and newer as most systems number it, 4 the same as Debian 12 does.
+  // Most systems number 1.4 and newer 5; Debian 12 numbers the same 4.
   void *library = coffer_library_open("libzip.so.5", error);
   if (!library) library = coffer_library_open("libzip.so.4", error);
   if (!library) return false;

@@ -66,7 +66,7 @@ int coffer_next_signal(int fd, bool *from_kernel) {
 static int argument_count;
 static char **first_argument;
 #if defined(__GLIBC__) || defined(__APPLE__)
-// These two hand what main() gets to constructors too.
+// glibc and macOS pass the arguments of main() to constructors too.
 __attribute__((constructor)) static void note_arguments(int count, char **arguments) {
   argument_count = count;
   first_argument = arguments;

@@ -15,7 +15,7 @@
 
 extern char **environ;
 
-// Between fork(2) and execve(2), and in the guard, which never calls execve(2): calls that signal-safety(7) lists alone.
+// Between fork(2) and execve(2), and in the guard, which never calls execve(2): only calls that signal-safety(7) lists.
 
 static void become(const char *path, char *const *argv, char *const *envp, int input, int output, int report) {
   sigset_t none;
@@ -33,7 +33,7 @@ static void become(const char *path, char *const *argv, char *const *envp, int i
   _exit(127);
 }
 
-// Waits for the program and ends as it did. Where the process that wants the answer is gone, it ends the whole session.
+// Waits for the program and ends like it. If the asking process is gone, it ends the whole session.
 static void guard(pid_t program, pid_t asking, const sigset_t *signals) {
   for (;;) {
     int status;
@@ -54,7 +54,7 @@ static void release(char **texts) {
   free(texts);
 }
 
-// Text that lies in memory which a fork does not get: see coffer_wipe_on_fork.
+// Copies texts out of memory that a fork wipes: see coffer_wipe_on_fork.
 static char **copied(char *const *texts) {
   size_t count = 0;
   while (texts[count]) count++;
@@ -103,7 +103,7 @@ static pid_t spawn_guarded(const char *path, char *const *argv, char *const *env
       while (write(report[1], &code, sizeof code) < 0 && errno == EINTR) {}
       _exit(127);
     }
-    // Nothing of the command's stays open here: its locks and the pipe, whose end tells that the program has ended, are held by none but it.
+    // Closes the command's descriptors: its locks stay its own, and the pipe ends with the program.
     coffer_close_from(0);
     guard(program, asking, &signals);
     _exit(127);

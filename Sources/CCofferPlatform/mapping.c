@@ -14,7 +14,7 @@ struct mapping {
   struct mapping *next;
 };
 
-// Only grows, by what is in use at once: the handler may be walking it.
+// Never shrinks, because the handler may be walking it; holds the most mappings that were in use at once.
 static struct mapping *_Atomic mappings;
 static struct sigaction earlier;
 
@@ -33,7 +33,7 @@ static void survive(int number, siginfo_t *info, void *context) {
   } else if (earlier.sa_handler != SIG_DFL && earlier.sa_handler != SIG_IGN) {
     earlier.sa_handler(number);
   } else if (info->si_code > 0 || earlier.sa_handler == SIG_DFL) {
-    // Without a handler the signal that comes again, by the same access or from here, ends the process.
+    // With the default action the repeated signal, from the same access or from here, ends the process.
     signal(number, SIG_DFL);
     if (info->si_code <= 0) raise(number);
   }

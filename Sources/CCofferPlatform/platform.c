@@ -117,7 +117,7 @@ int64_t coffer_filesystem_type(int fd) {
 int coffer_open(const char *path, int flags, unsigned mode) { return open(path, flags, (mode_t)mode); }
 int coffer_openat(int dir, const char *path, int flags, unsigned mode) { return openat(dir, path, flags, (mode_t)mode); }
 
-// By AT_EMPTY_PATH only who may read every file could give a name: open(2), O_TMPFILE.
+// With AT_EMPTY_PATH only a process that may read every file could name it: open(2), O_TMPFILE.
 struct self_link { char path[sizeof "/proc/self/fd/" + 3 * sizeof(int)]; };
 static struct self_link self_link(int fd) {
   struct self_link link;
@@ -226,7 +226,8 @@ long coffer_write_at_once(int fd, const void *bytes, size_t count) {
 #ifdef __linux__
   ssize_t sent = send(fd, bytes, count, MSG_DONTWAIT | MSG_NOSIGNAL);
   if (sent >= 0 || errno != ENOTSOCK) return sent;
-  // Asked first: a write to any other file may wait for whoever serves it. write(2) has no such flag for pipes before Linux 6.4.
+  // Checked first: a write to another kind of file may wait for its server. write(2) has no such flag for pipes before Linux
+  // 6.4.
   int own[2];
   if (fcntl(fd, F_GETPIPE_SZ) < 0 || pipe2(own, O_CLOEXEC) != 0) return -1;
   // A pipe whose reader has gone raises a signal, which must not end the program.
@@ -289,7 +290,7 @@ void coffer_close_from(int first) {
 #if defined(__linux__) && defined(SYS_close_range)
   if (syscall(SYS_close_range, (unsigned)first, ~0u, 0) == 0) return;
 #endif
-  // Kernels before 5.9: the soft limit is often 1024, and a descriptor above it is nobody's by accident.
+  // Kernels before 5.9: the soft limit is often 1024, and no descriptor is above it by accident.
   struct rlimit limit;
   int end = getrlimit(RLIMIT_NOFILE, &limit) == 0 && limit.rlim_cur < 65536 ? (int)limit.rlim_cur : 65536;
   for (int fd = first; fd < end; fd++) close(fd);

@@ -1,4 +1,4 @@
-// A program that is the agent, or asks it, needs one import.
+// The agent, and programs that ask it, need one import.
 
 @_exported public import struct CofferMemory.SecretBytes
 @_exported public import struct CofferPlatform.StoreError

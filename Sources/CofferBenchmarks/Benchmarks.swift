@@ -1,12 +1,12 @@
 internal import Foundation
 internal import Logging
 
-/// `CofferBenchmarks [vault|defaults|values|cli|secret-service|shared]…`: every table prints medians and ratios to a peer
+/// `CofferBenchmarks [vault|defaults|values|cli|secret-service|shared]…`: every table prints medians, and ratios to a peer
 /// measured in the same run.
 @main
 enum Benchmarks {
   static func main() throws {
-    // That a machine sees a vault for the first time is no news here.
+    // The log that a machine sees a vault for the first time is no news here.
     LoggingSystem.bootstrap { _ in SwiftLogNoOpLogHandler() }
     let wanted = CommandLine.arguments.dropFirst()
     if let domains = wanted.first, wanted.count == 2, domains == "memory" { return try DefaultsMemory.report(wanted[2]) }

@@ -3,11 +3,10 @@ internal import CofferStorage
 internal import CofferVault
 internal import Foundation
 
-/// Whole processes of the command line, from start to exit, against other programs that hand out a secret.
-///
+/// Whole processes of the command line, against other programs that print a secret.
 /// The program is the one beside this one, or the one named by `COFFER_BENCHMARKED`; build it as it is shipped: `.ci/release`.
-/// The peers are measured where they are installed: `secret-tool` with a keyring and a session bus of their own, `pass` with a
-/// key of its own. Nothing of the user's is touched.
+/// Installed peers are measured with their own stores: `secret-tool` with its own keyring and session bus, `pass` with its
+/// own key. The user's are not touched.
 enum CommandLineBenchmark {
   private static let rounds = 60
 
@@ -59,14 +58,12 @@ enum CommandLineBenchmark {
     try ScaleBenchmark.run(in: folder, coffer: tools.coffer)
   }
 
-  /// The program that is measured.
   static var program: String {
     ProcessInfo.processInfo.environment["COFFER_BENCHMARKED"]
       ?? URL(fileURLWithPath: "/proc/self/exe").resolvingSymlinksInPath().deletingLastPathComponent()
       .appendingPathComponent("coffer").path
   }
 
-  /// The program, and the names by which git and docker call it.
   private struct Tools {
     let coffer: String, gitHelper: String, dockerHelper: String
 
@@ -105,7 +102,7 @@ enum CommandLineBenchmark {
     _ = try vault.add(items)
   }
 
-  /// A contender that starts a program on the file `input`, its output thrown away, and waits for its end.
+  /// A contender that starts a program on the file `input`, discards its output and waits for its end.
   static func process(_ name: String, _ words: [String], _ goals: [Goal], input: String = "/dev/null") -> Contender {
     Contender(name: name, count: 1, goals: goals) { _ in
       var actions = posix_spawn_file_actions_t()

@@ -4,7 +4,7 @@ internal import CofferStorage
 internal import Foundation
 internal import SystemPackage
 
-/// The costs of the plain store against what each operation must at least cost, in the same run.
+/// The costs of the plain store against the minimum for each operation, in the same run.
 enum DefaultsBenchmark {
   static func run(in folder: String) throws {
     setenv("XDG_CONFIG_HOME", folder, 1)
@@ -20,10 +20,9 @@ enum DefaultsBenchmark {
     try DefaultsWrites.opening(in: place)
   }
 
-  /// Names as programs give them.
   static func names(_ count: Int) -> [String] { (0..<count).map { "com.example.key.\($0)" } }
 
-  /// A domain that holds what `value` makes for each name.
+  /// A domain with a `value` for each name.
   static func domain(
     _ domain: String, in folder: FilePath, _ names: [String], suites: [String] = [], _ value: (Int) -> PlainForm
   ) throws -> DefaultsStore {
@@ -35,7 +34,7 @@ enum DefaultsBenchmark {
     return store
   }
 
-  /// A store that shares nothing with others of this process, as another process's.
+  /// A store that shares nothing with others of this process, like another process's.
   static func separate(_ domain: String, in folder: FilePath) throws -> DefaultsStore {
     var options = EngineOptions()
     options.isShared = false
@@ -43,12 +42,11 @@ enum DefaultsBenchmark {
   }
 }
 
-/// One key in a space of its own: a router knows the keys of any number of them.
+/// A key space of one key: a router knows the keys of any number of them.
 struct OneKey<Value: Sendable>: KeySpace {
   let key: StorageKey<Value, Plain>
 }
 
-/// A router over one store, and a key for each name.
 struct TypedDomain<Value: PlainValue> {
   let router: StorageRouter
   let keys: [StorageKey<Value, Plain>]

@@ -4,7 +4,7 @@ internal import CofferStorage
 internal import Foundation
 internal import SystemPackage
 
-/// What a large domain takes of a process's memory, measured in a process that does nothing else.
+/// The memory of a large domain, measured in a process that does nothing else.
 enum DefaultsMemory {
   private static let count = 100_000
 
@@ -22,7 +22,7 @@ enum DefaultsMemory {
     print(text, terminator: "")
   }
 
-  /// Opens the domain and prints what that took, beyond the keys' and values' own bytes.
+  /// Opens the domain and prints its memory beyond the keys' and values' own bytes.
   static func report(_ folder: String) throws {
     let before = try anonymousBytes()
     let store = try DefaultsBenchmark.separate("memory", in: FilePath(folder))
@@ -35,7 +35,7 @@ enum DefaultsMemory {
       "  \(Measure.padded("beyond key and value")) \(Measure.number(each)) B a key   ≤ 200 B\(each <= 200 ? "" : "  ✗ missed")")
   }
 
-  /// What reading the list left free, but not given back, is not the store's (glibc's malloc_trim(3), which Swift does not
+  /// Memory that reading the list freed, but did not return, is not the store's (glibc's malloc_trim(3), which Swift does not
   /// import).
   private static func giveBackFreeMemory() {
     typealias Trim = @convention(c) (Int) -> Int32

@@ -9,7 +9,7 @@ enum DefaultsReads {
   private enum Theme: String, PlainValue { case light, dark, contrast }
   private struct Window: Codable, PlainValue { var width = 800, height = 600, title = "Untitled document" }
 
-  /// Every key in turn, by the kinds of values that a property list has of its own.
+  /// Every key in turn, by the native kinds of a property list.
   static func kinds(in folder: FilePath, _ count: Int) throws {
     let names = DefaultsBenchmark.names(count)
     let peer = LockPeer(names), texts = names.map { "value of " + $0 }
@@ -41,7 +41,7 @@ enum DefaultsReads {
       ])
   }
 
-  /// Values that stand for something else than what is stored.
+  /// Values that are decoded from another stored type.
   static func decoded(in folder: FilePath) throws {
     let count = 1_000, names = DefaultsBenchmark.names(count)
     let peer = LockPeer(names)
@@ -72,7 +72,7 @@ enum DefaultsReads {
       ])
   }
 
-  /// What another layer or suite adds to a read that passes through it.
+  /// The cost of another layer or suite to a read that passes through it.
   static func layers(in folder: FilePath) throws {
     let count = 1_000, names = DefaultsBenchmark.names(count)
     for suite in ["layers.empty", "layers.empty2"] {
@@ -102,7 +102,7 @@ enum DefaultsReads {
       ])
   }
 
-  /// One key that is read again and again, among few and many.
+  /// One key that is read repeatedly, among few and many.
   static func hotKey(in folder: FilePath) throws {
     var contenders: [Contender] = []
     for count in [100_000, 10_000, 1_000, 10] {
@@ -116,7 +116,7 @@ enum DefaultsReads {
     try Measure.table("get of one hot key", rounds: 15, contenders)
   }
 
-  /// Threads that read at the same time; an operation is one of 20 000 reads, whoever makes it.
+  /// Threads that read concurrently; an operation is one of 20 000 reads, on any thread.
   static func threads(in folder: FilePath) throws {
     let count = 1_000, names = DefaultsBenchmark.names(count)
     let store = try DefaultsBenchmark.domain("threads", in: folder, names) { .integer(Int64($0)) }

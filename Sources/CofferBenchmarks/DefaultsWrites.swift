@@ -4,9 +4,8 @@ internal import CofferStorage
 internal import Foundation
 internal import SystemPackage
 
-/// Writes, and what others see of them, against the system calls that they cannot do without.
+/// Writes, and their reads by others, against the necessary system calls.
 enum DefaultsWrites {
-  /// Acknowledged writes of every key in turn.
   static func sets(in folder: FilePath, _ count: Int) throws {
     let names = DefaultsBenchmark.names(count)
     let store = try DefaultsBenchmark.domain("writes.\(count)", in: folder, names) { .integer(Int64($0)) }
@@ -17,7 +16,7 @@ enum DefaultsWrites {
       DefaultsBenchmark.domain("writes.string.\(count)", in: folder, names) { .string("\($0)") }, names, default: "")
     let peer = FlockPeer(folder.appending("flock.\(count)").string)
     let texts = ["x", "y", "z"].map { String(repeating: $0, count: 64) }
-    // A key comes round after this many sets, and must have another value then: an equal one is not written.
+    // A key recurs after this many sets, and must have another value then: an equal one is not written.
     let turn = min(count, 4_000)
     var number = 0
     func next() -> Int {
@@ -62,7 +61,7 @@ enum DefaultsWrites {
       ])
   }
 
-  /// A write, and the read of it through an engine that shares nothing with the writer's.
+  /// A write, and its read through an engine that shares nothing with the writer's.
   static func seenByAnother(in folder: FilePath) throws {
     let names = DefaultsBenchmark.names(1_000)
     let writer = try DefaultsBenchmark.domain("seen", in: folder, names) { .integer(Int64($0)) }
@@ -85,7 +84,7 @@ enum DefaultsWrites {
       ])
   }
 
-  /// A domain opened anew, against Foundation's own parser on the same bytes.
+  /// A reopened domain, against Foundation's own parser on the same bytes.
   static func opening(in folder: FilePath) throws {
     let names = DefaultsBenchmark.names(10_000)
     for (kind, value) in [("numbers", { .integer(Int64($0)) }), ("strings", { .string("value \($0)") })]

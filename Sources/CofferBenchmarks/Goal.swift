@@ -1,4 +1,4 @@
-/// What a contender should reach: printed beside what it reached, and marked where missed.
+/// A contender's goal: printed beside its result, and marked if missed.
 enum Goal {
   /// At most this many times the peer.
   case times(Double)
@@ -24,12 +24,11 @@ enum Goal {
   }
 }
 
-/// What one contender took.
 struct Result {
-  /// An operation, the median over the rounds.
+  /// Per operation, the median over the rounds.
   let microseconds: Double
-  /// To the peer in the same round, the median over the rounds.
+  /// To the peer of the same round, the median over the rounds.
   let ratio: Double
-  /// The same as a difference, in microseconds.
+  /// The same as a difference.
   let difference: Double
 }

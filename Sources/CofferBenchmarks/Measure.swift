@@ -8,11 +8,10 @@ struct Contender {
   let body: (Int) throws -> Void
 }
 
-/// What a contender's time is.
 enum Clock {
-  /// The thread's time on a processor, so that other programs on the machine count for little.
+  /// The thread's time on a processor, so that other programs of the machine hardly count.
   case thread
-  /// Time as it passes, for work of several threads or processes.
+  /// Elapsed time, for work of several threads or processes.
   case wall
 
   /// Microseconds since some moment.
@@ -23,9 +22,9 @@ enum Clock {
   }
 }
 
-/// Times contenders in turn, round after round, so that a slow moment of the machine falls on all of them.
+/// Times contenders in turn, round after round, so that a slow moment of the machine affects all of them.
 enum Measure {
-  /// The medians over `rounds`, by contender; the last one is the peer. A first round that only warms up does not count.
+  /// The medians over `rounds`, by contender; the last one is the peer. A first round only warms up and does not count.
   static func interleaved(rounds: Int, _ clock: Clock, _ contenders: [Contender]) throws -> [Result] {
     var samples = [[Double]](repeating: [], count: contenders.count)
     for round in 0...rounds {
@@ -43,7 +42,7 @@ enum Measure {
     }
   }
 
-  /// Prints what the contenders took, each one's ratio to the last, the peer, and their goals.
+  /// Prints the contenders' times, their ratios to the last, the peer, and their goals.
   @discardableResult
   static func table(_ title: String, rounds: Int = 7, clock: Clock = .thread, _ contenders: [Contender]) throws -> [Result] {
     let results = try interleaved(rounds: rounds, clock, contenders)
@@ -52,7 +51,6 @@ enum Measure {
     return results
   }
 
-  /// Prints one line of a table.
   static func line(_ name: String, _ result: Result, _ goals: [Goal]) {
     let judged = goals.map { $0.text + ($0.isReached(by: result) ? "" : "  ✗ missed") }.joined(separator: "   ")
     print("  \(padded(name)) \(number(result.microseconds)) µs \(number(result.ratio))×   \(judged)")
@@ -67,6 +65,6 @@ enum Measure {
   }
 }
 
-/// Keeps the optimiser from dropping a result that nobody looks at.
+/// Keeps the optimizer from dropping an unused result.
 @inline(never)
 func use<Value>(_ value: Value) {}

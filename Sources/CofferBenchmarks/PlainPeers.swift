@@ -1,7 +1,7 @@
 internal import Foundation
 internal import Synchronization
 
-/// The least that a thread-safe read can cost: a lock and a dictionary.
+/// The minimum of a thread-safe read: a lock and a dictionary.
 final class LockPeer: Sendable {
   private let values: Mutex<[String: Int]>
 
@@ -10,7 +10,7 @@ final class LockPeer: Sendable {
   func get(_ name: String) -> Int? { values.withLock { $0[name] } }
 }
 
-/// The least that a write shared by processes can cost: a lock of the file, one `write`, and the lock given back.
+/// The minimum of a write shared by processes: a lock of the file, one `write`, and the unlock.
 final class FlockPeer {
   private let fd: Int32
   private let bytes = [UInt8](repeating: 65, count: 128)

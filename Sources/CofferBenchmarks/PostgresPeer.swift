@@ -1,7 +1,7 @@
 internal import CCofferLibraries
 internal import Foundation
 
-/// libpq and a table of one's own on the same server: rows as a vault's are, and nothing else.
+/// Bare libpq with its own table on the same server, with rows like a vault's.
 final class PostgresPeer {
   private let library: coffer_libpq
   private let connection: OpaquePointer
@@ -10,7 +10,6 @@ final class PostgresPeer {
 
   struct PeerFailed: Error { let doing: String }
 
-  /// A connection to the server whose socket is in `folder`.
   init(_ folder: String, valueBytes: Int = 448) throws {
     var reason: UnsafePointer<CChar>?
     guard let table = coffer_libpq_load(&reason) else { throw PeerFailed(doing: "load libpq") }
@@ -34,7 +33,6 @@ final class PostgresPeer {
 
   deinit { library.finish(connection) }
 
-  /// The table, with `count` rows.
   func fill(_ count: Int) throws {
     try run("DROP TABLE IF EXISTS peer")
     try run("CREATE TABLE peer (idx bigint PRIMARY KEY, value bytea)")
@@ -50,7 +48,7 @@ final class PostgresPeer {
     try answer()
   }
 
-  /// One row in a transaction of its own, which the server has on its disk.
+  /// One row in its own transaction, which the server has on its disk.
   func set(_ number: Int) throws {
     try ask("UPDATE peer SET value = $2 WHERE idx = $1", Int64(number), blob)
     try answer()
@@ -69,7 +67,7 @@ final class PostgresPeer {
     try answer()
   }
 
-  /// All rows read, and each looked at.
+  /// All rows, each one looked at.
   func readAll() throws -> Int {
     try ask("SELECT idx, value FROM peer ORDER BY idx", nil, nil)
     return try answer()
@@ -78,7 +76,6 @@ final class PostgresPeer {
   func listen(to channel: String) throws { try run("LISTEN \(channel)") }
   func notify(_ channel: String) throws { try run("NOTIFY \(channel)") }
 
-  /// Waits until somebody notified.
   func awaitNotice() throws {
     while true {
       guard library.consume(connection) == 1 else { throw PeerFailed(doing: "listen") }
@@ -111,10 +108,10 @@ final class PostgresPeer {
     waiting += 1
   }
 
-  /// Statements that were sent and not answered.
+  /// Statements sent and not yet answered.
   private var waiting = 0
 
-  /// Waits for the answers to all that was asked; how many rows came.
+  /// Waits for all answers; the number of rows.
   @discardableResult
   private func answer() throws -> Int {
     guard library.sync(connection) == 1 else { throw PeerFailed(doing: "send") }

@@ -1,8 +1,8 @@
 internal import CCofferSQLite
 internal import Foundation
 
-/// SQLite as Coffer's vault uses it (WAL, synchronous FULL unless told otherwise) and nothing else: one row of a 16-byte key,
-/// 16 bytes and two blobs.
+/// Bare SQLite as Coffer's vault uses it (WAL, synchronous FULL by default): one row of a 16-byte key, 16 bytes and two
+/// blobs.
 final class SQLitePeer {
   private var db: OpaquePointer?
   private var insert: OpaquePointer?
@@ -38,7 +38,6 @@ final class SQLitePeer {
     }
   }
 
-  /// One row in the running transaction.
   func put(_ number: Int) throws {
     let key = key(number)
     sqlite3_bind_blob64(insert, 1, key, 16, nil)
@@ -49,7 +48,7 @@ final class SQLitePeer {
     guard sqlite3_step(insert) == SQLITE_DONE else { throw PeerFailed() }
   }
 
-  /// One row in a durable transaction of its own.
+  /// One row, durably.
   func set(_ number: Int) throws { try transaction { try put(number) } }
 
   func transaction(_ body: () throws -> Void) throws {
@@ -58,7 +57,7 @@ final class SQLitePeer {
     try step(commit)
   }
 
-  /// The first byte of the value of `number`.
+  /// The first byte of a value.
   func get(_ number: Int) throws -> UInt8 {
     let key = key(number)
     sqlite3_bind_blob64(select, 1, key, 16, nil)

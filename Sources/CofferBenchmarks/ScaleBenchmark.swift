@@ -3,12 +3,12 @@ internal import CofferStorage
 internal import CofferVault
 internal import Foundation
 
-/// Whole processes of the command line among 100 000 items, each beside the same question where it is a small one.
+/// Whole processes of the command line among 100 000 items, each beside the same question in a small vault.
 enum ScaleBenchmark {
   private static let items = 100_000
   private static let few = 100
 
-  /// A home with a vault of a number of items, which an agent has open.
+  /// A home with a filled vault, which an agent has open.
   private struct Filled {
     let home: String, key: String
 
@@ -42,7 +42,7 @@ enum ScaleBenchmark {
     }
     let git = folder + "/scale-git.in"
     try Data("protocol=https\nhost=host17.example.com\n\n".utf8).write(to: URL(fileURLWithPath: git))
-    // Until the agent has read what it reads ahead.
+    // Until the agent has finished reading ahead.
     try Shell.run("\(coffer) vault list --home \(many.home) > \(folder)/all")
     func asked(_ name: String, _ words: [String], in home: Filled, _ goals: [Goal], input: String = "/dev/null") -> Contender {
       CommandLineBenchmark.process(name, [coffer] + words + ["--home", home.home], goals, input: input)
@@ -102,9 +102,9 @@ enum ScaleBenchmark {
   }
 }
 
-/// A program that answers on standard output, and the most memory that it had until its answer was read.
+/// The peak memory of a program that answers on standard output, until its answer was read.
 ///
-/// What wait4(2) tells will not do: to the kernel a child that was spawned is as large as its parent was then.
+/// wait4(2) will not do: the kernel counts a spawned child as large as its parent was at that time.
 private enum ChildMemory {
   /// In KiB.
   static func most(_ words: [String]) throws -> Int {
@@ -116,7 +116,7 @@ private enum ChildMemory {
     try child.run()
     var most = 0
     while !output.fileHandleForReading.availableData.isEmpty {
-      // Gone once the child has ended: the reading before stays.
+      // Gone once the child has ended: then the last reading stays.
       guard let status = FileManager.default.contents(atPath: "/proc/\(child.processIdentifier)/status") else { continue }
       for line in String(decoding: status, as: UTF8.self).split(separator: "\n") where line.hasPrefix("VmHWM:") {
         most = line.split { !$0.isNumber }.last.flatMap { Int($0) } ?? most

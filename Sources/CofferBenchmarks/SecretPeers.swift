@@ -1,6 +1,6 @@
 internal import Foundation
 
-/// Other programs that keep secrets, each set up with a store of its own and one secret in it.
+/// Other programs that keep secrets, each with its own store of one secret.
 enum SecretPeers {
   /// Lends the words that look the secret up with `secret-tool`.
   static func libsecret(in folder: String, _ body: ([String]) throws -> Void) throws {
@@ -57,11 +57,11 @@ enum SecretPeers {
   }
 }
 
-/// Lines for the shell, their output thrown away.
+/// Lines for the shell, whose output is discarded.
 enum Shell {
   struct Failed: Error { let line: String }
 
-  /// Foundation's `Process` would wait for every program that the shell leaves running, as a bus is.
+  /// Foundation's `Process` would wait for every program that the shell leaves running, such as a bus.
   static func run(_ line: String) throws {
     guard system("exec > /dev/null; " + line) == 0 else { throw Failed(line: line) }
   }

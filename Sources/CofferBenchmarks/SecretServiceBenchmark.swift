@@ -1,7 +1,6 @@
 internal import Foundation
 
-/// Programs that ask for secrets on the bus of a session: Coffer beside gnome-keyring, each on a bus of its own.
-///
+/// Secret lookups on a session bus: Coffer beside gnome-keyring, each on its own bus.
 /// The program is the one beside this one, or the one named by `COFFER_BENCHMARKED`; build it as it is shipped: `.ci/release`.
 enum SecretServiceBenchmark {
   private static let items = 10_000
@@ -58,7 +57,7 @@ enum SecretServiceBenchmark {
       ])
   }
 
-  /// From the start of a program to its answer, where neither the service nor the agent runs.
+  /// From a program's start to its answer, with neither service nor agent running.
   private static func onDemand(_ program: String, _ side: SecretServiceSide) throws {
     let lookup = side.lookup("secret-tool lookup, nothing runs yet", [.microseconds(150_000)])
     var cold: [Double] = [], warm: [Double] = []
@@ -77,7 +76,7 @@ enum SecretServiceBenchmark {
     Measure.line(lookup.name, result, lookup.goals)
   }
 
-  /// How much memory the service has more after many operations than after the first tenth of them.
+  /// The growth of the service's memory by many operations, after a tenth as many.
   private static func memory(_ program: String, _ side: SecretServiceSide) throws {
     let client = try SecretServiceClient(side)
     defer { client.stop() }
@@ -99,7 +98,6 @@ enum SecretServiceBenchmark {
     return count
   }
 
-  /// The process that has the name on the side's bus.
   private static func process(_ program: String, _ side: SecretServiceSide) throws -> Int32 {
     let file = side.home + "/status"
     try side.shell("\(program) secret-service status --json >\(file)")
@@ -108,7 +106,6 @@ enum SecretServiceBenchmark {
     return process
   }
 
-  /// Ends the service and the agent.
   private static func end(_ program: String, _ side: SecretServiceSide) throws {
     let service = try process(program, side)
     kill(service, SIGTERM)

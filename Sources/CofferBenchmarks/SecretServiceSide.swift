@@ -3,13 +3,11 @@ internal import CofferStorage
 internal import CofferVault
 internal import Foundation
 
-/// A provider of `org.freedesktop.secrets` on a bus of its own, and the programs that ask it.
+/// A provider of `org.freedesktop.secrets` on its own bus, and its clients.
 final class SecretServiceSide {
   let home: String
-  /// For its clients.
   let environment: [String: String]
 
-  /// An empty bus in a folder of its own.
   private init(_ home: String, _ given: [String: String]) throws {
     self.home = home
     try Shell.run("mkdir -m 700 \(home) \(home)/run")
@@ -22,16 +20,16 @@ final class SecretServiceSide {
     environment = own.merging(["DBUS_SESSION_BUS_ADDRESS": bus]) { $1 }
   }
 
-  /// Coffer, which the bus starts when somebody asks, over a vault that a key file opens.
+  /// Coffer, which the bus starts on demand, over a vault that a key file opens.
   ///
-  /// - Parameter items: how many items are in its collection `login`, each of a number.
+  /// - Parameter items: the number of items in its collection `login`.
   static func coffer(_ program: String, in home: String, items: Int = 0) throws -> SecretServiceSide {
     let key = home + "/key"
     let side = try SecretServiceSide(home, ["COFFER_HOME": home + "/vault", "COFFER_KEY_FILE": key])
     try side.shell("env -u COFFER_KEY_FILE \(program) init --quiet --new-key-file \(key)")
     try side.shell("\(program) secret-service install --quiet")
     try fill(home, key, items)
-    // The bus reads its folders when it begins, and when it is asked to.
+    // The bus reads its folders at its start, and on request.
     let reload = "--dest=org.freedesktop.DBus / org.freedesktop.DBus.ReloadConfig"
     try side.shell("dbus-send --session --print-reply \(reload) && \(store)")
     return side
@@ -62,10 +60,9 @@ final class SecretServiceSide {
     _ = try vault.add(items)
   }
 
-  /// Runs a line in the shell as one of its clients.
   func shell(_ line: String) throws { try SecretPeers.environment(environment) { try Shell.run(line) } }
 
-  /// One `secret-tool lookup`, from its start to its end.
+  /// One `secret-tool lookup`, from start to end.
   func lookup(_ name: String, _ goals: [Goal]) -> Contender {
     let words = ["/usr/bin/secret-tool", "lookup", "coffer-bench", "yes"]
     let contender = CommandLineBenchmark.process(name, words, goals)
@@ -79,7 +76,7 @@ final class SecretServiceSide {
   }
 }
 
-/// A client that stays: a process of Python, which does as often as it is told what it is told.
+/// A lasting client: a process of Python that repeats an operation as often as requested.
 final class SecretServiceClient {
   private let process = Process()
   private let questions = Pipe(), answers = Pipe()
@@ -122,17 +119,15 @@ final class SecretServiceClient {
     try process.run()
   }
 
-  /// Waits until it did `operation` `count` times.
   func run(_ operation: String, _ count: Int) throws {
     try questions.fileHandleForWriting.write(contentsOf: Data("\(operation) \(count)\n".utf8))
     guard !answers.fileHandleForReading.availableData.isEmpty else { throw Shell.Failed(line: operation) }
   }
 
-  /// A contender that does `operation` over and over.
   func contender(_ name: String, _ operation: String, _ goals: [Goal]) -> Contender {
     let count = 50
     return Contender(name: name, count: count, goals: goals) { step in
-      // All of them in one question, which costs a wait by itself.
+      // All of them in one request, which costs a wait by itself.
       if step == 0 { try self.run(operation, count) }
     }
   }

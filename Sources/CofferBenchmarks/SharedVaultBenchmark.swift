@@ -4,9 +4,9 @@ internal import CofferStorage
 internal import CofferVault
 internal import Foundation
 
-/// The costs of a vault on a PostgreSQL server against libpq alone on the same server in the same run.
+/// The costs of a vault on a PostgreSQL server against bare libpq on the same server in the same run.
 ///
-/// The server is made for the run, with its disk waited for as a new one does: in a folder of a user without rights, since it
+/// The server is made for the run, with its default wait for the disk, in a folder of an unprivileged user, because it
 /// refuses root.
 struct SharedVaultBenchmark {
   private static let items = 10_000
@@ -30,7 +30,7 @@ struct SharedVaultBenchmark {
       }
     }
     try Shell.run("cd /; \(user)\(binaries)/initdb -D \(home)/data -U coffer -A trust -E UTF8 --locale=C 2>&1")
-    // libpq takes it for every connection of this program and of those that it starts.
+    // libpq uses it for every connection of this program and its children.
     let port = 20_000 + getpid() % 20_000
     setenv("PGPORT", String(port), 1)
     let options =
@@ -98,8 +98,8 @@ struct SharedVaultBenchmark {
   private func reads(_ opened: OpenedVault) throws {
     let names = try (0..<2000).map { try Self.name($0 &* 7919 % Self.items) }
     for name in names { _ = try opened.vault.get(name) }
-    // A get waits for one answer, and a processor that is woken for it takes longer than the work: whom the kernel puts beside
-    // the server would win.
+    // A get waits for one answer, and waking a processor for it takes longer than the work: the contender that the kernel
+    // puts beside the server would win.
     try runOnOneProcessor()
     try Measure.table(
       "get among \(Self.items) on a server", rounds: 15, clock: .wall,
@@ -109,13 +109,13 @@ struct SharedVaultBenchmark {
       ])
   }
 
-  /// Has this program and the server's processes run on one processor alone, from now on.
+  /// Runs this program and the server's processes on one processor, from now on.
   private func runOnOneProcessor() throws {
     let servers = "$(pgrep -P $(head -n 1 \(server)/data/postmaster.pid))"
     try Shell.run("for one in \(getpid()) \(servers); do taskset -acp 0 $one; done")
   }
 
-  /// How long another machine waits for the news of a commit, from the commit's return.
+  /// The time from a commit's return until another machine has its news.
   private func events(_ opened: OpenedVault) throws {
     let store = try VaultStore(service: "bench", vault: unlock("many"))
     let told = DispatchSemaphore(value: 0)
@@ -170,7 +170,7 @@ struct SharedVaultBenchmark {
 
   // MARK: Many machines
 
-  /// Commits of eight machines that write one vault, beside eight clients of `pgbench` that update one row.
+  /// Commits of eight machines to one vault, beside eight clients of `pgbench` that update one row.
   private func writers(_ binaries: String) throws {
     try create("team")
     let keyFile = folder + "/team.key"
@@ -213,7 +213,7 @@ struct SharedVaultBenchmark {
     Measure.line("pgbench, one row: \(Int(rates.1))", Result(microseconds: 1e6 / rates.1, ratio: 1, difference: 0), [])
   }
 
-  /// One of the machines, a process of its own: writes items of its own for some seconds, and prints how many a second.
+  /// One of the machines, its own process: writes its own items for some seconds, and prints their rate per second.
   static func write(_ words: [String]) throws {
     guard words.count == 3, let seconds = Double(words[2]) else { throw Shell.Failed(line: words.joined(separator: " ")) }
     PostgresVaults.use()

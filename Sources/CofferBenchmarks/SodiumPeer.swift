@@ -1,7 +1,7 @@
 internal import CCofferSodium
 internal import Foundation
 
-/// The least cryptography that a record of the vault's format asks for, called as a C program would, and nothing else.
+/// The least cryptography for a record of the vault's format, called as a C program would.
 final class SodiumPeer {
   private let key = [UInt8](repeating: 1, count: 32)
   private let salt = [UInt8](repeating: 2, count: 16)

@@ -13,7 +13,7 @@ enum ValuesBenchmark {
     let title = StorageKey("title", default: "")
     let window = StorageKey("window", default: Window())
   }
-  /// As many keys as no program has.
+  /// More keys than any program has.
   private struct ManyKeys: KeySpace {
     let keys: [StorageKey<Int, Plain>]
     var declaredKeys: [any DeclaredKey] { keys }
@@ -80,7 +80,7 @@ enum ValuesBenchmark {
     withExtendedLifetime(owners) {}
   }
 
-  /// Blocks that a read asks malloc for, counted by the malloc of ``CCofferAllocations``, which stands before the C library's.
+  /// A read's requests to malloc, counted by the malloc of ``CCofferAllocations``, which precedes the C library's.
   private static func allocations(_ store: DefaultsStore, _ app: StorageRouter) throws {
     guard coffer_counts_allocations() else { return print("\nallocations: not counted with this C library") }
     print("\nallocations of a read, counted by an interposed malloc")
@@ -98,7 +98,7 @@ enum ValuesBenchmark {
     try compare(
       "Codable struct, .codable.default", keys.window,
       store.persistedValue(forKey: "window").codable(Window.self).default(Window()))
-    // Where the decoding itself allocates, each time: a class is decoded anew by every read.
+    // The decoding itself allocates here: every read decodes a class anew.
     try compare(
       "decoded anew, .codable.default", StorageKey("window", default: Boxed()),
       store.persistedValue(forKey: "window").codable(Boxed.self).default(Boxed()))
@@ -116,7 +116,7 @@ enum ValuesBenchmark {
     func plainForm() -> PlainForm { .dictionary(["title": .string(title)]) }
   }
 
-  /// Blocks an operation, the least of some rounds: a fold or a first use now and then asks for more.
+  /// Blocks per operation, the minimum of some rounds: a fold or a first use now and then asks for more.
   private static func count(_ body: () throws -> Void) throws -> Double {
     var least = Double.infinity
     for _ in 0..<10 {

@@ -4,7 +4,7 @@ internal import CofferVault
 internal import Foundation
 
 extension VaultBenchmark {
-  /// What former contents cost: a vault whose 10 000 items keep ten each, beside one whose items keep none.
+  /// The cost of previous versions: a vault whose 10 000 items keep ten each, beside one without.
   func history() throws {
     let count = 10_000
     let (plain, kept) = (try filled("plain", count, keeping: 0), try filled("kept", count, keeping: 10))

@@ -3,14 +3,13 @@ internal import CofferStorage
 internal import CofferVault
 internal import Foundation
 
-/// An open vault that several contenders share.
 final class OpenedVault {
   let vault: UnlockedVault
   init(_ vault: consuming UnlockedVault) { self.vault = vault }
 }
 
 extension VaultBenchmark {
-  /// What can be asked of a vault of `count` items.
+  /// The operations on a vault of `count` items.
   func work(on count: Int, _ wanted: Set<String>) throws {
     let file = "of \(count)"
     try fill(file, count)
@@ -38,7 +37,7 @@ extension VaultBenchmark {
 
   private func reads(_ opened: OpenedVault, among count: Int) throws {
     let names = try (0..<2000).map { try name($0 &* 7919 % count) }
-    // Each bucket's list is read once: what follows is a vault in use.
+    // Each bucket's list is read once, as in a vault in use.
     for name in names { _ = try opened.vault.get(name) }
     try Measure.table(
       "get among \(count)", rounds: 15,
@@ -98,11 +97,11 @@ extension VaultBenchmark {
   }
 }
 
-/// The memory that this process has taken from the system.
+/// The memory that this process took from the system.
 struct Memory {
   private let before = Memory.resident()
 
-  /// Prints what was taken since, in relation to `bytes`.
+  /// Prints the growth since, relative to `bytes`.
   func print(against bytes: Int, _ what: String) {
     let taken = Memory.resident() - before
     Swift.print(
@@ -111,7 +110,7 @@ struct Memory {
     )
   }
 
-  /// Bytes, of /proc/self/statm's second number of pages.
+  /// Bytes, from the second number of /proc/self/statm, in pages.
   private static func resident() -> Int {
     do {
       let pages = try String(contentsOfFile: "/proc/self/statm", encoding: .utf8).split(separator: " ")

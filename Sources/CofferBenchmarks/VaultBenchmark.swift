@@ -11,7 +11,6 @@ struct VaultBenchmark {
   let sodium = SodiumPeer()
   let value: SecretForm
 
-  /// The tables that can be asked for.
   static let tables = ["init", "set", "batch", "get", "all", "unlock", "rotate", "history", "large"]
 
   static func run(in folder: String, _ wanted: Set<String>) throws {
@@ -31,7 +30,6 @@ struct VaultBenchmark {
     peer = try SQLitePeer(path: folder + "/peer.sqlite", valueBytes: 272)
   }
 
-  /// A name that no vault has yet.
   func fresh() -> String { UUID().uuidString }
   func path(_ name: String) -> FilePath { FilePath(folder).appending(name + ".sqlite") }
   func credentials() throws -> Credentials { Credentials(keyFile: try key.bytes.duplicate()) }
@@ -80,7 +78,7 @@ struct VaultBenchmark {
       "durable set, time on a processor", rounds: 301, contenders.map { Contender(name: $0.name, count: 1, body: $0.body) })
   }
 
-  /// A vault that knows as many machines as it can, opened by the last of them.
+  /// A vault with as many machines as it can have, opened by the last of them.
   private func written(by machines: Int, _ names: [ItemName]) throws -> OpenedVault {
     func pins(_ machine: Int) -> VaultOptions { VaultOptions(pins: FilePath(folder).appending("pins of \(machine)")) }
     let place = VaultPlace.file(path("shared"))

@@ -2,9 +2,9 @@ internal import ArgumentParser
 internal import CofferTerminal
 
 extension Arguments {
-  /// The text that `coffer` alone, `coffer help …` and `coffer --version` print; nil for any other command line.
+  /// The text of `coffer` alone, `coffer help …` and `coffer --version`; nil for any other command line.
   ///
-  /// - Throws: a usage failure for a name that nothing has.
+  /// - Throws: a usage failure for an unknown name.
   func topic() throws -> String? {
     if given.isEmpty { return StartPage(.output).text }
     if given == ["--version"] { return CofferCommand.configuration.version }
@@ -17,12 +17,12 @@ extension Arguments {
       return try isManual ? ManualPage.page(of: topic).text.trimmedEnd : topic.text(for: .output)
     }
     let path = try Self.path(names)
-    // A family is one page.
+    // A group of commands is one page.
     if isManual { return try ManualPage.page(of: path.first ?? CofferCommand.self).text.trimmedEnd }
     return try Self.page(path).text()
   }
 
-  /// The help of the command that the words name, under its own name, whichever was given.
+  /// The help of the words' command, under its own name, even for an alias.
   func help() throws -> HelpPage { try Self.page(Self.path(words.prefix(depth))) }
 
   private static func path(_ names: some Sequence<String>) throws(Failure) -> [any ParsableCommand.Type] {
@@ -41,8 +41,8 @@ extension Arguments {
     return path
   }
 
-  /// What may stand in the place of `name`, behind the words of `path`: a command of the vault, a command or a topic with nearly
-  /// that name.
+  /// The likely meaning of `name` behind the words of `path`: a command of the vault, or a command or topic with a similar
+  /// name.
   private static func meant(_ name: String, in path: [any ParsableCommand.Type]) -> String? {
     guard path.isEmpty else { return path.last?.nearest(to: name) }
     if VaultCommand.configuration.subcommands.contains(where: { $0.answers(to: name) }) { return "vault \(Printable.line(name))" }

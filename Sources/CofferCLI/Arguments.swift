@@ -2,20 +2,18 @@ internal import ArgumentParser
 internal import CofferPlatform
 internal import CofferTerminal
 
-/// The command line of this process, read once: the command it names, its words as the parser takes them, and each reason to
-/// refuse it before it is parsed.
+/// The command line of this process, read once: its command, its words for the parser, and its refusal, if any.
 struct Arguments {
-  /// The words after the program's name.
   let given: [String]
-  /// The same words with the command's name first, and behind it the options that stood before it.
+  /// ``given``, the command's name first, followed by the options that preceded it.
   let words: [String]
-  /// The number of `words` that are the command's name.
+  /// Words in the command's name.
   let depth: Int
-  /// The command; the root where the words name none.
+  /// The command; the root if the words name none.
   let command: any ParsableCommand.Type
-  /// Whether errors are JSON, even those of a line that cannot be parsed. After `set`, `--json` is the type of a value.
+  /// Whether errors are JSON, even those of a line that cannot be parsed. After `set`, `--json` is a value's type.
   let wantsJSON: Bool
-  /// The refusal of the whole line; nil if it may be parsed.
+  /// The reason not to parse the line; nil if there is none.
   let refusal: Failure?
 
   /// - Parameter line: every word of the process, the program's name first.
@@ -33,14 +31,12 @@ struct Arguments {
     refusal = Refusals.first(of: line, given: judged, words: words, command: command)
   }
 
-  /// The words behind the command's name.
   var rest: ArraySlice<String> { words.dropFirst(depth) }
 
-  /// Whether the words name a command that does something, not a family of commands.
   var namesLeaf: Bool { depth > 0 && command.configuration.subcommands.isEmpty }
 
-  /// The command that a shell's script asks to complete an argument of, and the question without the command's name; nil for any
-  /// other line. The whole tree of commands would take longer than the answer.
+  /// The command whose argument a shell's script completes, and the request without the command's name; nil for any other
+  /// line. Parsing with the whole tree of commands would take longer than the answer.
   var completion: (command: any ParsableCommand.Type, words: [String])? {
     guard given.first == "---completion", let end = given.firstIndex(of: "--") else { return nil }
     var command: any ParsableCommand.Type = CofferCommand.self
@@ -51,8 +47,7 @@ struct Arguments {
     return (command, ["---completion"] + given[end...])
   }
 
-  /// Arguments as the parser can take them: it looks for an option's `=` among characters, and a combining mark after it makes
-  /// one character of both.
+  /// Splits options at `=` for the parser, which searches characters: `=` and a combining mark after it are one character.
   private static func split(_ arguments: [String]) -> [String] {
     let end = arguments.firstIndex(of: "--") ?? arguments.count
     return arguments[..<end].flatMap { word -> [String] in
@@ -61,7 +56,7 @@ struct Arguments {
     } + arguments[end...]
   }
 
-  /// `coffer --home DIR get KEY` means `coffer get KEY --home DIR`: the options of the program may stand before the command.
+  /// Moves program options behind the command: `coffer --home DIR get KEY` means `coffer get KEY --home DIR`.
   private static func commandFirst(
     _ given: [String]
   ) -> (words: [String], depth: Int, command: any ParsableCommand.Type) {
@@ -69,7 +64,7 @@ struct Arguments {
     var path: [String] = []
     var command: any ParsableCommand.Type = CofferCommand.self
     while true {
-      // Between the words of a command's name as well. Behind a name that is whole they are its own.
+      // Options may also stand between the words of a command's name. Behind the full name they belong to the command.
       let (between, words) = path.isEmpty || command.configuration.subcommands.isEmpty ? ([], rest) : ProgramOptions.split(rest)
       guard let word = words.first, !word.hasPrefix("-"),
         let next = command.configuration.subcommands.first(where: { $0.answers(to: word) })
@@ -79,7 +74,7 @@ struct Arguments {
       command = next
       rest = words.dropFirst()
     }
-    // Of a word that is no command nothing else is said than that: the options before it are not to blame.
+    // For an unknown command the error names only that: the options before it are not at fault.
     let isNoCommand = rest.first.map { !$0.hasPrefix("-") } ?? false
     guard !path.isEmpty else { return (isNoCommand ? Array(rest) : given, 0, CofferCommand.self) }
     let configuration = command.configuration
@@ -92,12 +87,10 @@ struct Arguments {
   }
 }
 
-/// The options that every command has, where they stand before a word that is none of them.
 enum ProgramOptions {
-  private static let withValue = ["--home", "--vault", "--offline"]
+  private static let withValue = ["--home", "--vault"]
   private static let flags = ["--quiet", "-q", "--json", "--yes"]
 
-  /// The options at the beginning of `words`, and the words behind them.
   static func split(_ words: ArraySlice<String>) -> (options: [String], rest: ArraySlice<String>) {
     var (options, rest) = ([String](), words)
     while let word = rest.first, word.hasPrefix("-") {
@@ -116,17 +109,17 @@ enum ProgramOptions {
   }
 }
 
-/// The names under which this program is a helper of other programs: they find it on PATH by its name alone.
+/// The names under which this program is a helper of other programs, which find it on PATH by name.
 enum ProgramName {
   static let helpers: [String: [String]] = [
     "git-credential-coffer": ["credential", "git"], "docker-credential-coffer": ["credential", "docker"],
     "cargo-credential-coffer": ["credential", "cargo"], "coffer-askpass": ["credential", "askpass"],
   ]
 
-  /// The name of another program's, which is there where somebody asked for it alone.
+  /// Installed only on request.
   static let keyring = "keyring"
 
-  /// The words of the command line `words`, whose first is the program's name.
+  /// `words` begins with the program's name.
   static func arguments(_ words: [String]) -> [String] {
     let name = words.first?.split(separator: "/").last.map(String.init) ?? ""
     // Docker's own helpers know these, and the parser would take them for its own.

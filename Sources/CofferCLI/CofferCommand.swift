@@ -1,7 +1,6 @@
 internal import ArgumentParser
 internal import CofferTerminal
 
-/// The root of the command tree.
 struct CofferCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "coffer",

@@ -14,7 +14,7 @@ struct CompletionCommand: Command {
       agent has it open. Completion never asks for anything.
       """)
 
-  static var idleOptions: Set<String> { ["yes", "home", "vault", "offline"] }
+  static var idleOptions: Set<String> { ["yes", "home", "vault"] }
 
   enum Shell: String, ExpressibleByArgument, CaseIterable {
     case bash, zsh, fish
@@ -28,10 +28,10 @@ struct CompletionCommand: Command {
 
     /// Without its last newline.
     ///
-    /// - Throws: where the parser's own description of the commands cannot be read.
+    /// - Throws: if the parser's description of the commands cannot be read.
     func script() throws -> String {
       guard self != .fish else { return try FishScript().text }
-      // What `run` starts is completed as it would be without it.
+      // The command after `run` is completed as it would be without it.
       let script = ScriptAliases.added(to: CofferCommand.completionScript(for: kind))
         .replacing("'*:command:'", with: "'*::command:_normal'")
       return script + (self == .bash ? "\n" + CompletionCommand.wholeWords : "")
@@ -45,10 +45,10 @@ struct CompletionCommand: Command {
     try Output.line(shell.script())
   }
 
-  /// bash ends a word at a colon and at other signs, which stand in many a name, and leaves its quotes in it. The script gets the
-  /// words that the command would get. From the answers is taken what stands before the part that the shell completes, and the
-  /// rest is quoted as that part is. Answers that are no files are no file names: bash would show what stands behind their last
-  /// slash alone. What follows the `--` of `run` is a line of its own.
+  /// bash ends a word at a colon and other signs, which many names contain, and keeps quotes in it. The script gets the
+  /// words as the command would. Answers lose the part before the word that the shell completes, and are quoted like that
+  /// word. They must not be completed as file names unless they are files: bash would show only the part behind their last
+  /// slash. The words after the `--` of `run` are a line of their own.
   fileprivate static let wholeWords = #"""
 
     _coffer_whole_words() {

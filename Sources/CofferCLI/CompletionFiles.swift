@@ -4,9 +4,9 @@ internal import CofferPlatform
 internal import FoundationEssentials
 internal import SystemPackage
 
-/// Completion scripts where the shells look by themselves.
+/// Completion scripts in the shells' own search places.
 enum CompletionFiles {
-  /// bash-completion's README, "Where should I put it"; zshcompsys(1); fish's manual, "Where to put completions".
+  /// Sources: bash-completion's README, "Where should I put it"; zshcompsys(1); fish's manual, "Where to put completions".
   static func all(below share: FilePath) throws -> [InstalledFile] {
     try [
       (CompletionCommand.Shell.bash, share.appending("bash-completion").appending("completions").appending("coffer")),

@@ -7,17 +7,16 @@ internal import CofferTerminal
 internal import FoundationEssentials
 internal import SystemPackage
 
-/// The process: hardened before it reads anything, one way in and one way out. Every error becomes an exit status here and
-/// nowhere else.
+/// The process: hardened before it reads anything, with one way in and one way out. Errors become exit statuses only here.
 @main
 enum Main {
   static func main() {
     Hardening.apply()
     EnvironmentPassphrase.take()
-    // Before a place is read. libpq is loaded when one that names a server is opened.
+    // Before a place is read. libpq is loaded when a server's place is opened.
     PostgresVaults.use()
     let line = CommandWords.all
-    // Without its words every command would be the one that prints the help, and has done nothing.
+    // Without its words every command would print the help instead, and have done nothing.
     guard !line.isEmpty else { exit(report(unreadableWords, nil).rawValue) }
     exit((run(hot: line) ?? run(Arguments(line))).rawValue)
   }
@@ -25,7 +24,7 @@ enum Main {
   private static let unreadableWords = Failure(
     .io, kind: "io", "the arguments of the program cannot be read", cure: "mount /proc; nothing was done")
 
-  /// Runs the command of `line` if ArgumentParser need not read it; nil if it must.
+  /// Runs the command of `line` without ArgumentParser; nil if it needs that.
   private static func run(hot line: [ByteWord]) -> ExitStatus? {
     guard let command = HotWords.command(line) else { return nil }
     do {
@@ -47,7 +46,7 @@ enum Main {
       try ProcessEnvironment.refuseUnreadable()
       var command = try parse(arguments)
       guard let ours = command as? any Command else {
-        // The keeper of the clipboard is for nobody to type. The rest is a group of commands, or the parser's --help.
+        // Only ``ClipboardKeeper`` starts its command. The rest is a group of commands, or the parser's --help.
         if arguments.asksTree || command is ClipboardKeeperCommand { try command.run() } else { try arguments.help().show() }
         return .done
       }
@@ -63,9 +62,8 @@ enum Main {
     try command.answer(json: json)
   }
 
-  /// Parses the words of a command by that command alone: with its whole tree of commands ArgumentParser takes twice the time,
-  /// and builds the tree anew for each error. The tree answers what needs it: help, which has the full names, the version and
-  /// completion.
+  /// Parses the words by their own command: with the whole tree of commands ArgumentParser takes twice the time, and builds
+  /// the tree again for each error. Help (for full names), the version and completion need the tree.
   static func parse(_ arguments: Arguments) throws -> any ParsableCommand {
     if let (command, words) = arguments.completion { return try command.parseAsRoot(words) }
     guard arguments.namesLeaf else { return try CofferCommand.parseAsRoot(arguments.words) }
@@ -85,12 +83,12 @@ enum Main {
   /// - Parameter arguments: nil if they could not be read.
   private static func report(_ error: any Error, _ arguments: Arguments?) -> ExitStatus {
     guard let failure = failure(error, arguments) else {
-      // Newlines alone: the last line of what zsh asked for is a blank, which its script takes away.
+      // Only newlines: a reply for zsh ends in a blank, which its script removes.
       let text = CofferCommand.fullMessage(for: error).reversed().drop { $0 == "\n" }.reversed()
       do { try Output.write(String(text) + "\n") } catch { return report(error, arguments) }
       return .done
     }
-    // By whichever of its names.
+    // Under any of its names.
     let isRun = arguments.map { $0.command == RunCommand.self } ?? false
     let said = isRun ? failure.beforeCommand : failure
     if said.isQuiet { return said.status }
@@ -98,7 +96,7 @@ enum Main {
     return said.status
   }
 
-  /// The failure that `error` means to the caller; nil for an error that the parser throws to print help or the version.
+  /// The failure for the caller; nil for an error by which the parser prints help or the version.
   static func failure(_ error: any Error, _ arguments: Arguments? = nil) -> Failure? {
     if let failure = Failure.of(error) { return failure }
     return CofferCommand.exitCode(for: error) == .success ? nil : UsageError.explain(error, arguments)

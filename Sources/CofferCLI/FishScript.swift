@@ -1,12 +1,11 @@
 internal import ArgumentParser
 internal import FoundationEssentials
 
-/// The completion script for fish: one function, which finds the command on the line and prints what may stand next.
+/// The completion script for fish: one function, which finds the command on the line and prints the possible next words.
 ///
-/// The parser's own script has a `complete` line with a condition for each option of each command: a thousand functions that fish
-/// runs at every key (fish 3.6 took two seconds for them).
+/// The parser's own script has a conditional `complete` line for each option of each command: a thousand functions that fish
+/// runs at every key (two seconds in fish 3.6).
 struct FishScript {
-  /// A command as the parser describes itself.
   struct Described: Decodable {
     struct Argument: Decodable {
       struct Name: Decodable { let kind: String, name: String }
@@ -19,7 +18,7 @@ struct FishScript {
       let parsingStrategy: String
       private let completionKind: [String: Kept]?
 
-      /// What of it is asked for is its key.
+      /// Only its key is needed.
       private struct Kept: Decodable {
         init(from decoder: any Decoder) throws {}
       }
@@ -81,7 +80,7 @@ struct FishScript {
     if let preferred, let line = Self.answer(option, path, Self.spelled(preferred)) { values.append(Self.branch(places, [line])) }
   }
 
-  /// The line of the script that prints what `argument` may be; nil where nothing is known.
+  /// The script's line that prints the values of `argument`; nil if none are known.
   private static func answer(_ argument: Described.Argument, _ path: [String], _ name: String) -> String? {
     switch argument.completion {
     case "list": offer(argument.allValues ?? [])
@@ -113,7 +112,6 @@ struct FishScript {
     branches.joined().split(separator: "\n").map { "        \($0)" }.joined(separator: "\n")
   }
 
-  /// The script.
   var text: String {
     """
     function __coffer_words

@@ -3,7 +3,7 @@ internal import CofferTerminal
 
 /// The commands whose usual lines are read without ArgumentParser (see ``HotCommand``).
 enum HotWords {
-  /// The command of the process's words `line`, the program's name first; nil if ArgumentParser is to read them.
+  /// The command of the process's words `line`, the program's name first; nil if ArgumentParser must read them.
   static func command(_ line: [ByteWord]) -> (any HotCommand)? {
     guard line.dropFirst().allSatisfy(\.isText) else { return nil }
     let words = ProgramName.arguments(line.map(\.text))

@@ -15,7 +15,7 @@ struct InstallCommand: Command {
       keyring, for pip and uv; --completions adds what bash, zsh and fish load by themselves from PREFIX/share. What stands \
       under one of the names and is something else is left alone, unless --force. 'coffer uninstall' removes it all.
       """)
-  static var idleOptions: Set<String> { ["yes", "home", "vault", "offline"] }
+  static var idleOptions: Set<String> { ["yes", "home", "vault"] }
 
   @Option(help: ArgumentHelp("Where bin is; /usr/local for all users. [default: ~/.local]", valueName: "dir"))
   var prefix: String?
@@ -58,10 +58,10 @@ struct InstallCommand: Command {
 
   /// Writes `files` and keeps a record of them.
   ///
-  /// - Returns: false where the program runs from its place already.
+  /// - Returns: false if the program runs from its installed place.
   private func put(_ files: [InstalledFile], below prefix: FilePath, program: InstalledFile) throws -> Bool {
     var record = try InstallRecord(prefix: prefix)
-    // What uninstall would not go to.
+    // Uninstall makes the same check.
     try record.checkWays(to: files, "nothing was installed", otherwise: "choose another prefix")
     for file in files { try check(file, isProgram: file.path == program.path, record) }
     let missing = Self.missing((files.map(\.path) + [record.file]).map(\.folder))
@@ -70,7 +70,7 @@ struct InstallCommand: Command {
       try record.add(files)
       try record.write()
     } catch {
-      // No record names them, so no uninstall would. One in which something stands stays.
+      // Without a record no uninstall would remove these folders. A folder with content stays.
       for folder in missing { folder.withPlatformString { _ = rmdir($0) } }
       throw error
     }
@@ -81,7 +81,7 @@ struct InstallCommand: Command {
     return !isKept
   }
 
-  /// Those of `folders` and of the folders above them that are not there, the innermost first.
+  /// The missing ones of `folders` and their parents, the innermost first.
   private static func missing(_ folders: [FilePath]) -> [FilePath] {
     var found: Set<FilePath> = []
     for folder in folders {
@@ -91,8 +91,8 @@ struct InstallCommand: Command {
     return found.sorted { $0.length > $1.length }
   }
 
-  /// Replaceable are: nothing, a file of an install, a link to a program of this name, and, as the program itself, another coffer
-  /// that somebody copied there.
+  /// Replaceable are: nothing, a file of an install, a link to a program of this name, and, as the program itself, another
+  /// coffer that a person copied there.
   private func check(_ file: InstalledFile, isProgram: Bool, _ record: InstallRecord) throws {
     guard !force, let mark = try InstalledFile.mark(at: file.path), !record.has(mark, at: file.path) else { return }
     let isOurs: Bool =

@@ -22,7 +22,7 @@ struct InstallReport {
     let rows = steps.map { what, step in
       "  " + Style.bold.text(what, .errors) + TextWidth.blanks(column - what.count) + Printable.line(step)
     }
-    // The lines of a shell stay whole.
+    // A shell's lines must stay whole.
     Output.record("\nNext:\n" + rows.joined(separator: "\n"))
   }
 
@@ -31,7 +31,7 @@ struct InstallReport {
   private var steps: [(what: String, step: String)] {
     let bin = prefix.appending("bin")
     let git = GitHelperSetting.quoted(GitHelperSetting.value(program: bin.appending("git-credential-coffer").string))
-    // zsh looks there by itself.
+    // zsh searches there by itself.
     let findsZsh = !hasCompletions || share == FilePath("/usr/local/share")
     return (isOnPath ? [] : [("PATH", "export PATH=\(bin):$PATH in ~/.profile")])
       + (findsZsh ? [] : [("zsh", "fpath+=(\(CompletionFiles.zsh(below: share))) before compinit in ~/.zshrc")])

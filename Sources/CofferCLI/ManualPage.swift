@@ -1,12 +1,12 @@
 internal import ArgumentParser
 internal import CofferTerminal
 
-/// A manual page in the macros of man(7), which every formatter knows: made of the same definitions as the help.
+/// A manual page in the macros of man(7), made of the same definitions as the help.
 struct ManualPage {
   /// `coffer-vault`.
   let name: String
   let section: Int
-  /// In a line.
+  /// One line.
   let purpose: String
   let body: [Roff]
 
@@ -15,7 +15,7 @@ struct ManualPage {
   var text: String {
     let words = [Roff.escaped(name.uppercased()), String(section), ProgramVersion.date, "coffer \(ProgramVersion.number)"]
     let head = ".TH " + words.map { "\"\($0)\"" }.joined(separator: " ")
-    // Options are not broken at their hyphens, nor spread over the line.
+    // Options are not broken at their hyphens, and lines are not justified.
     let lines = [head, ".nh", ".ad l"] + Roff.section("Name").lines + [Roff.escaped(name) + #" \- "# + Roff.escaped(purpose)]
     return (lines + body.flatMap(\.lines) + Roff.section("See also").lines + [others]).joined(separator: "\n") + "\n"
   }
@@ -26,7 +26,7 @@ struct ManualPage {
     return (main + topics).map(Roff.reference).joined(separator: ",\n")
   }
 
-  /// coffer(1), a page for each command behind it with all of its family, and one for each topic that no command has.
+  /// coffer(1), a page for each group or command right behind it, and one for each topic that no command has.
   static func all() throws -> [ManualPage] {
     let commands = try CommandDefinition([], CofferCommand.self).groups.flatMap(\.commands).map { try page(of: $0) }
     return try [page(of: CofferCommand.self)] + commands

@@ -2,16 +2,16 @@ internal import CofferTerminal
 
 /// The valid forms of an option, for the error after an invalid one.
 enum OptionForm {
-  /// The forms by what help pages call the value.
+  /// The forms by the value's name in help pages.
   private static let forms = [
     "n": "a whole number", "number": "a whole number", "words": "a whole number", "bits": "a whole number",
     "seconds": "a whole number",
     "time": "a time: 90s, 15m, 2h or 1d", "when": "30d, 12h, 2026-12-31 or never",
   ]
-  /// Options whose value somebody may have taken for the secret itself.
+  /// Options whose value may be mistaken for the secret itself.
   private static let nearSecrets = ["fd", "passphrase", "key", "recovery", "identity"]
 
-  /// The failure for the parser's `message` of an option's value; nil for any other message.
+  /// The failure for the parser's `message` about an option's value; nil for any other message.
   static func explain(_ message: Substring, _ arguments: Arguments, _ name: String) -> Failure? {
     guard let quoted = message.split(separator: "'", omittingEmptySubsequences: false).dropFirst().first,
       message.contains("(not repeated here) is invalid for") || message.lowercased().hasPrefix("missing value for")

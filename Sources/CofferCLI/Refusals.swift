@@ -1,16 +1,15 @@
 internal import ArgumentParser
 internal import CofferTerminal
 
-/// Command lines that are refused before they are parsed.
 enum Refusals {
-  /// The first reason to refuse the process's words `line`; nil where there is none.
+  /// The first reason to refuse the process's words `line`; nil if there is none.
   static func first(
     of line: [ByteWord], given: [String], words: [String], command: any ParsableCommand.Type
   ) -> Failure? {
     unreadable(line, command) ?? SecretArguments.refusal(given) ?? AppleWords.refusal(words)
   }
 
-  /// Refuses words that are not UTF-8, but for those of a command to be run, which gets them as they are.
+  /// Refuses words that are not UTF-8, except those of a command to run, which gets them unchanged.
   private static func unreadable(_ line: [ByteWord], _ command: any ParsableCommand.Type) -> Failure? {
     guard let unreadable = line.dropFirst().firstIndex(where: { !$0.isText }) else { return nil }
     let end = command == RunCommand.self ? line.dropFirst().firstIndex { $0.text == "--" } : nil
@@ -21,19 +20,19 @@ enum Refusals {
   }
 }
 
-/// Words of macOS's `defaults` for things that Linux does not have. Taken as a domain or an option they would store a preference
-/// where nobody looks for it.
+/// Words of macOS's `defaults` that have no meaning on Linux. As a domain or an option they would store a preference in an
+/// unexpected place.
 private enum AppleWords {
   private static let globalDomain = [
     "-g", "-globalDomain", "-global", "NSGlobalDomain", "Apple Global Domain", ".GlobalPreferences",
   ]
   private static let hostOptions = ["-currentHost", "-host"]
 
-  /// Refuses them where a domain stands: after `defaults`, or after its command.
+  /// Refuses them in a domain's place: after `defaults`, or after its command.
   static func refusal(_ words: [String]) -> Failure? {
     guard words.first == "defaults" else { return nil }
     let isCommand = DefaultsCommand.configuration.subcommands.contains { type in words.count > 1 && type.answers(to: words[1]) }
-    // A key or a value may well be such a word: only the domain's place counts.
+    // A key or a value may be such a word: only the domain's place counts.
     var rest = ProgramOptions.split(words.dropFirst(isCommand ? 2 : 1)).rest
     while rest.first == "--" { rest = ProgramOptions.split(rest.dropFirst()).rest }
     guard let word = rest.first else { return nil }

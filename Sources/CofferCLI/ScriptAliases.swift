@@ -1,9 +1,9 @@
 internal import ArgumentParser
 
-/// The other names of commands, which the parser leaves out of its completion scripts: after one of them the commands of the
-/// family would be offered once more.
+/// The aliases of commands, which the parser leaves out of its completion scripts: after an alias the commands of the group
+/// would be offered again.
 enum ScriptAliases {
-  /// `script` for bash or zsh, whose functions are named after the commands, with the other names added.
+  /// `script` for bash or zsh, whose functions are named after the commands, with the aliases added.
   static func added(to script: String) -> String { added(to: script, CofferCommand.self, "_coffer") }
 
   private static func added(to script: String, _ family: any ParsableCommand.Type, _ function: String) -> String {
@@ -13,7 +13,7 @@ enum ScriptAliases {
     let aliases = commands.flatMap { $0.configuration.aliases }
     var script = script
     if !aliases.isEmpty {
-      // The pattern of a `case`, in which every name of the family stands.
+      // The pattern of a `case` with every name of the group.
       script = script.replacing("\n        \(names)", with: "\n        \((aliases + [names]).joined(separator: "|"))")
         .replacing("\n    \(names)", with: "\n    \((aliases + [names]).joined(separator: "|"))")
     }
@@ -28,7 +28,7 @@ enum ScriptAliases {
     return script
   }
 
-  /// The first line has to stay the first: zsh looks there for the command's name.
+  /// The first line must stay the first: zsh looks there for the command's name.
   private static func head(of script: String) -> Substring {
     guard script.hasPrefix("#compdef"), let end = script.firstIndex(of: "\n") else { return "" }
     return script[...end]

@@ -2,7 +2,7 @@ internal import ArgumentParser
 internal import CofferFormats
 internal import CofferTerminal
 
-/// What `coffer` alone says: one screen, from which a new user can begin.
+/// The output of `coffer` alone: one screen, from which a new user can begin.
 struct StartPage {
   let display: Display
 

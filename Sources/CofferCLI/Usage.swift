@@ -1,9 +1,8 @@
 internal import ArgumentParser
 internal import CofferTerminal
 
-/// Errors of the argument parser, in this program's words.
 enum UsageError {
-  /// - Parameter arguments: nil for an error that did not come from them.
+  /// - Parameter arguments: nil for an error from another source.
   static func explain(_ error: any Error, _ arguments: Arguments?) -> Failure {
     guard let arguments else { return said(CofferCommand.message(for: error)[...], "coffer") }
     let name = (["coffer"] + arguments.words.prefix(arguments.depth)).joined(separator: " ")
@@ -13,7 +12,7 @@ enum UsageError {
       return .usage("there is no command of the name '\(word)'", try: cure)
     }
     let message = withoutValues(CofferCommand.message(for: error), arguments.given)
-    // A list of what an option takes stands in lines of its own.
+    // An option's list of values has lines of its own.
     if let first = message.replacing(":\n  - ", with: ": ").replacing("\n  - ", with: ", ").split(separator: "\n").first,
       !message.contains("nexpected argument")
     {
@@ -23,7 +22,7 @@ enum UsageError {
       return .usage("the command does not stand after --", try: "coffer run --env NAME=coffer://… -- COMMAND WORDS")
     }
     if !arguments.command.configuration.subcommands.isEmpty, let word = arguments.rest.first, !word.hasPrefix("-") {
-      // A word that is nearly a command is no secret in the wrong place.
+      // A word that is nearly a command is no misplaced secret.
       let isNear = arguments.command.nearest(to: word) != nil
       return .usage(
         isNear ? "\(name) has no command of the name '\(word)'" : "\(name) has no such command (not repeated here)",
@@ -36,7 +35,7 @@ enum UsageError {
     .usage(line.prefix(1).lowercased() + line.dropFirst().trimmingDot, try: "\(name) --help")
   }
 
-  /// The parser quotes what it could not use, and that may be a secret in the wrong place: every value is left out.
+  /// The parser quotes words that it could not use, and one may be a misplaced secret: every value is left out.
   private static func withoutValues(_ message: String, _ arguments: [String]) -> String {
     arguments.reduce(message) { message, word in
       let value = word.hasPrefix("-") ? word.split(separator: "=", maxSplits: 1).dropFirst().first : word[...]
@@ -46,7 +45,7 @@ enum UsageError {
   }
 
   private static func hint(_ name: String, _ command: any ParsableCommand.Type, _ word: String) -> String {
-    // What undoes a command is not another spelling of it.
+    // The opposite of a command is not another spelling of it.
     command.nearest(to: word).flatMap { word == "un\($0)" ? nil : $0 }.map { "\(name) \($0)? \(name) --help lists all commands" }
       ?? "\(name) --help"
   }
@@ -60,12 +59,11 @@ extension ParsableCommand {
 }
 
 extension StringProtocol {
-  /// Without the dot that ends a sentence.
   var trimmingDot: String { String(hasSuffix(".") ? dropLast() : self[...]) }
 }
 
 extension ParsableCommand {
-  /// The command that a mistyped word was most likely meant to be; nil when none is near.
+  /// The most likely command for a mistyped word; nil if none is near.
   ///
   /// Near is one letter more, less or other, or two neighbors swapped, and twice that from six letters on: a shorter word at
   /// such a distance is another word.

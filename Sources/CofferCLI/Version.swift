@@ -9,7 +9,7 @@ struct VersionCommand: Command {
   static let configuration = CommandConfiguration(
     commandName: "version", abstract: "Print the versions of the program, of its format and of its libraries.",
     discussion: "The commit is known where the build was told it. 'coffer --version' is one line.")
-  static var idleOptions: Set<String> { ["yes", "home", "vault", "offline"] }
+  static var idleOptions: Set<String> { ["yes", "home", "vault"] }
 
   @OptionGroup var options: AnswerOptions
 

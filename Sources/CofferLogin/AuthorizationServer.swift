@@ -2,37 +2,35 @@ public import CofferPlatform
 internal import CofferMemory
 internal import CofferStorage
 
-/// A server that logs people and services in: the addresses of its endpoints.
+/// The endpoints of a server that logs people and services in.
 ///
-/// Each is https; http is taken for this machine alone. Source: RFC 6749, 8414, 8628, 7009.
+/// Each is https; http is allowed only for this machine. Source: RFC 6749, 8414, 8628, 7009.
 public struct AuthorizationServer: Sendable, Hashable {
-  /// The server's own name; nil if it is not known.
+  /// The server's own name; nil if unknown.
   public let issuer: String?
   let token: Endpoint
   let deviceAuthorization: Endpoint?
   let authorization: Endpoint?
   let revocation: Endpoint?
-  /// Whether the answer that comes through a browser names the issuer. Source: RFC 9207.
+  /// Whether an answer through a browser names the issuer. Source: RFC 9207.
   let namesIssuer: Bool
-  /// Whether a client's secret goes into the request's body, and not into its header. Source: RFC 6749, 2.3.1.
+  /// Whether a client's secret belongs in a request's body, not in its header. Source: RFC 6749, 2.3.1.
   public let takesSecretInBody: Bool
-  /// The path of a file with the certificates of the authorities that the server is believed by, in the place of this machine's;
-  /// nil for these.
+  /// The path of a file with the only certificate authorities trusted for this server; nil for this machine's.
   public let authority: String?
 
-  /// A server whose endpoints are known.
+  /// A server with known endpoints; nil for those that it lacks.
   ///
   /// - Parameters:
-  ///   - token: where tokens are handed out.
-  ///   - deviceAuthorization: where a device asks for a code; nil where the server has no such way.
-  ///   - authorization: the page for a browser; nil where the server has no such way.
-  ///   - revocation: where a token is taken back; nil where the server has no such way.
-  ///   - issuer: who the server says it is, where an answer through a browser names it.
-  ///   - authority: the path of a file of certificates, PEM, by which alone the server is believed; nil for `SSL_CERT_FILE`, and
-  ///     for what this machine trusts where that is not set.
-  ///   - takesSecretInBody: whether it wants a client's secret in the request's body, as some do; its header is the standard's
-  ///     way.
-  /// - Throws: `StoreError` `.invalidName` for an address that is none, or that is not https.
+  ///   - token: the endpoint for tokens.
+  ///   - deviceAuthorization: the endpoint for device codes.
+  ///   - authorization: the page for a browser.
+  ///   - revocation: the endpoint that revokes tokens.
+  ///   - issuer: the server's name in answers through a browser.
+  ///   - authority: the path of a PEM file with the only certificates trusted for the server; nil for `SSL_CERT_FILE`, and
+  ///     without that for this machine's.
+  ///   - takesSecretInBody: whether it wants a client's secret in the request's body; the standard's way is the header.
+  /// - Throws: `StoreError` `.invalidName` for an invalid address, or one without https.
   public init(
     token: String, deviceAuthorization: String? = nil, authorization: String? = nil, revocation: String? = nil,
     issuer: String? = nil, takesSecretInBody: Bool = false, authority: String? = nil
@@ -61,36 +59,36 @@ public struct AuthorizationServer: Sendable, Hashable {
     self.issuer = issuer
     self.authority = authority
     namesIssuer = document.namesIssuer
-    // Without a word about it the header is meant (RFC 8414, section 2).
+    // Without this list the header is the default (RFC 8414, section 2).
     takesSecretInBody = document.methods.map { !$0.contains("client_secret_basic") && $0.contains("client_secret_post") } ?? false
   }
 
-  /// The address where tokens are handed out.
+  /// The endpoint for tokens.
   public var tokenEndpoint: String { token.text }
-  /// The address where a device asks for a code; nil where the server has no such way.
+  /// The endpoint for device codes; nil if the server has none.
   public var deviceAuthorizationEndpoint: String? { deviceAuthorization?.text }
-  /// The page for a browser; nil where the server has no such way.
+  /// The page for a browser; nil if the server has none.
   public var authorizationEndpoint: String? { authorization?.text }
-  /// The address where a token is taken back; nil where the server has no such way.
+  /// The endpoint that revokes tokens; nil if the server has none.
   public var revocationEndpoint: String? { revocation?.text }
 }
 
 extension AuthorizationServer {
-  /// A server whose endpoints are public and fixed.
+  /// A server with public, fixed endpoints.
   public enum Known: String, CaseIterable, Sendable {
-    /// github.com. It answers errors with status 200, and takes no token back that a client without a secret got.
+    /// github.com. It answers errors with status 200, and does not revoke tokens of a client without a secret.
     case gitHub = "github"
     /// gitlab.com.
     case gitLab = "gitlab"
-    /// Accounts of Google.
+    /// Google accounts.
     case google
-    /// Accounts of Microsoft, of any organization and personal ones.
+    /// Microsoft accounts, personal and of any organization.
     case microsoft
   }
 
-  /// A server that is known by name. The client's id is the user's own.
+  /// A known server. The client's id is the user's own.
   ///
-  /// Source: the pages of each about OAuth for devices and programs.
+  /// Source: each server's pages about OAuth for devices and programs.
   public init(_ known: Known) throws(StoreError) {
     switch known {
     case .gitHub:
@@ -117,18 +115,17 @@ extension AuthorizationServer {
 }
 
 extension AuthorizationServer {
-  /// The server of `issuer`, by what it says of itself: RFC 8414's document, or OpenID Connect's where there is none.
+  /// The server of `issuer`, from its RFC 8414 document, or else its OpenID Connect document.
   ///
   /// - Parameters:
-  ///   - issuer: who the server says it is, such as `https://accounts.google.com`.
+  ///   - issuer: the server's name, such as `https://accounts.google.com`.
   ///   - authority: as of ``init(token:deviceAuthorization:authorization:revocation:issuer:takesSecretInBody:authority:)``.
-  /// - Throws: `StoreError` `.invalidName`; `.unreachable`; `.damaged` where there is no such document, or one of another issuer;
+  /// - Throws: `StoreError` `.invalidName`; `.unreachable`; `.damaged` without a document, or for one of another issuer;
   ///   `.denied` for a certificate that this machine does not trust; `.unsupported` without libcurl; `CancellationError`.
   public static func discover(issuer: String, authority: String? = nil) async throws -> AuthorizationServer {
     try await Cancellation.run { try discover(issuer: issuer, authority: authority, $0) }
   }
 
-  /// The same, on the calling thread.
   package static func discover(
     issuer: String, authority: String?, _ cancellation: Cancellation?
   ) throws -> AuthorizationServer {
@@ -141,7 +138,7 @@ extension AuthorizationServer {
       try OAuthFailure.checkReached(answer.status, place)
       guard answer.status == 200 else { continue }
       let document = try ServerDocument(answer.body, place: place)
-      // Whoever answers for another issuer would get its tokens (RFC 8414, 3.3).
+      // A server that answers for another issuer would get its tokens (RFC 8414, 3.3).
       guard let found = document.texts["issuer"], found == issuer || found == name else {
         throw StoreError(
           .damaged, "the document is of another issuer than the one that was asked", place: place,
@@ -154,7 +151,7 @@ extension AuthorizationServer {
       cure: "check the issuer, or give the endpoints themselves")
   }
 
-  /// Where an issuer's document may be. Source: RFC 8414, 3.1 and 5; OpenID Connect Discovery 1.0, 4.1.
+  /// Possible addresses of an issuer's document. Source: RFC 8414, 3.1 and 5; OpenID Connect Discovery 1.0, 4.1.
   static func documents(of issuer: String) -> [String] {
     let start = issuer.firstRange(of: "://").map { issuer[$0.upperBound...] } ?? issuer[...]
     let slash = start.firstIndex(of: "/") ?? issuer.endIndex
@@ -165,7 +162,6 @@ extension AuthorizationServer {
   }
 }
 
-/// The parts of a server's description that are used here.
 struct ServerDocument {
   var texts: [String: String] = [:]
   var methods: [String]?

@@ -3,13 +3,12 @@ internal import CofferPlatform
 internal import CofferStorage
 internal import FoundationEssentials
 
-/// A login that a person completes in the browser of this machine: the page sends them back to a port that only this program
-/// listens to.
+/// A login in the browser of this machine: its page redirects to a port that only this program listens to.
 ///
 /// Source: RFC 6749, 4.1, with PKCE (RFC 7636, S256) and a loopback address (RFC 8252, 7.3).
 public final class BrowserLogin: Sendable {
-  /// The page to open. Every user of the machine can read it in a program's arguments. It gives them no token, but lets them end
-  /// the login with an account of their own.
+  /// The page to open. As a program's argument every user of the machine can read it. It gives them no token, but lets them
+  /// finish the login with an account of their own.
   public let url: String
 
   private let client: OAuthClient
@@ -18,7 +17,7 @@ public final class BrowserLogin: Sendable {
   private let verifier: SecretForm
   private let redirect: String
 
-  /// A user without an answer by then has gone away. Seconds.
+  /// A user without an answer by then has left. Seconds.
   package static let longestWait = 300.0
 
   init(_ client: OAuthClient, _ page: Endpoint) throws {
@@ -42,11 +41,10 @@ public final class BrowserLogin: Sendable {
 
   /// Waits until the browser comes back, and fetches the tokens.
   ///
-  /// - Throws: `StoreError` `.loginRefused` when the person said no, nobody came within five minutes, or what came back is of
-  ///   another server; what ``OAuthClient/tokensOfItsOwn()`` throws.
+  /// - Throws: `StoreError` `.loginRefused` if the person refused, nothing came within five minutes, or the answer is of
+  ///   another server; the errors of ``OAuthClient/tokensOfItsOwn()``.
   public func wait() async throws -> OAuthTokens { try await Cancellation.run { try self.wait($0) } }
 
-  /// The same, on the calling thread.
   package func wait(_ cancellation: Cancellation) throws -> OAuthTokens {
     defer { door.close() }
     let (answer, browser) = try door.answer(of: state, within: Self.longestWait, cancellation)
@@ -60,12 +58,11 @@ public final class BrowserLogin: Sendable {
     }
   }
 
-  /// The tokens for the browser's answer.
   private func tokens(for answer: [String: String], _ cancellation: Cancellation) throws -> OAuthTokens {
     if let issuer = answer["iss"], let expected = client.server.issuer, issuer != expected {
       throw refused("what came back is of another server", cure: "log in again; if it stays so, the page is not the server's")
     }
-    // Source: RFC 9207, 2.4: a server that says it names itself is not believed without.
+    // Source: RFC 9207, 2.4: a server that announces its name has to send it.
     guard !client.server.namesIssuer || answer["iss"] != nil else {
       throw refused("what came back does not say which server it is of", cure: "log in again")
     }
@@ -111,7 +108,7 @@ public final class BrowserLogin: Sendable {
 extension OAuthClient {
   /// Begins a login in the browser of this machine: open ``BrowserLogin/url``, then wait.
   ///
-  /// - Throws: `StoreError` `.unsupported` for a server without such a way; `.io` where no port can be listened to; `.memory`.
+  /// - Throws: `StoreError` `.unsupported` for a server without a page; `.io` without a port to listen to; `.memory`.
   public func loginByBrowser() throws -> BrowserLogin {
     guard let page = server.authorization else {
       throw StoreError(.unsupported, "the server has no page to log in with", place: server.token.host, cure: "log in by a code")

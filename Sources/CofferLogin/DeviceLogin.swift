@@ -3,33 +3,33 @@ internal import CofferPlatform
 internal import CofferStorage
 public import FoundationEssentials
 
-/// A login that a person completes on any device with a browser: they open a page and enter a code. Source: RFC 8628.
+/// A login on any device with a browser, where a person opens a page and enters a code. Source: RFC 8628.
 public struct DeviceLogin: Sendable {
   /// The page to open.
   public let verificationURL: String
-  /// The page with the code in it already; nil where the server gave none. As an argument of a program it can be read by every
-  /// user of the machine, who can then answer the code with an account of their own.
+  /// The page with the code filled in; nil if the server gave none. As a program's argument every user of the machine can
+  /// read it, and answer the code with an account of their own.
   public let completeURL: String?
   /// The code to enter there.
   public let userCode: String
-  /// When the code ends.
+  /// When the code expires.
   public let expires: Date
 
   private let client: OAuthClient
   private let deviceCode: SecretForm
   let firstInterval: Double
 
-  /// Seconds between two questions where the server does not say, as RFC 8628, 3.5 has them.
+  /// Seconds between polls if the server gives none. Source: RFC 8628, 3.5.
   private static let usualInterval = 5.0
-  /// A server that wants longer pauses than a minute is asked each minute: a code lives some minutes.
+  /// A code lives some minutes, so longer intervals of a server are cut to a minute.
   private static let longestInterval = 60.0
-  /// Seconds that a code lives at most, for any server: a day.
+  /// Most seconds that a code lives, at any server: a day.
   private static let longestLife = 86_400.0
   private static let longestCode = 64
 
   init(_ client: OAuthClient, _ answer: OAuthAnswer, at now: Date, place: String) throws(StoreError) {
     guard let deviceCode = answer.deviceCode, let userCode = answer.texts["user_code"],
-      // Google's name for it is older than the standard's.
+      // Google's name is older than the standard's.
       let page = answer.texts["verification_uri"] ?? answer.texts["verification_url"]
     else {
       throw StoreError(
@@ -49,20 +49,20 @@ public struct DeviceLogin: Sendable {
     self.deviceCode = deviceCode
     self.client = client
     expires = now.addingTimeInterval(min(max(0, answer.seconds("expires_in") ?? 900), Self.longestLife))
-    // Whole seconds (RFC 8628, 3.2): by one that is nearly none the server would be asked without a pause.
+    // Whole seconds (RFC 8628, 3.2): a fraction near zero would mean polling without a pause.
     let interval = answer.seconds("interval") ?? Self.usualInterval
     firstInterval = interval >= 1 ? min(interval, Self.longestInterval) : Self.usualInterval
   }
 
   /// Waits until the person has answered.
   ///
-  /// A server that cannot be reached is asked again, with longer pauses, until the code ends.
+  /// An unreachable server is asked again, with longer pauses, until the code expires.
   ///
-  /// - Throws: `StoreError` `.loginRefused` when the person said no, or the code ended; `.unreachable` when the server could not
-  ///   be reached until the code ended; `.damaged` for answers that are none; `CancellationError`.
+  /// - Throws: `StoreError` `.loginRefused` if the person refused or the code expired; `.unreachable` if the server stayed
+  ///   unreachable until then; `.damaged` for invalid answers; `CancellationError`.
   public func wait() async throws -> OAuthTokens { try await Cancellation.run { try wait($0) } }
 
-  /// The same, on the calling thread; `pause` takes so many seconds.
+  /// - Parameter pause: waits the given seconds.
   package func wait(_ cancellation: Cancellation, pause: ((Double) throws -> Void)? = nil) throws -> OAuthTokens {
     let pause = pause ?? cancellation.sleep
     var form = Form()
@@ -89,7 +89,7 @@ public struct DeviceLogin: Sendable {
           }
         }
       } catch let error as StoreError where error.kind == .unreachable {
-        // A network that goes away for a moment ends no login. Source: RFC 8628, 3.5: exponential back-off.
+        // A short loss of the network ends no login. Source: RFC 8628, 3.5: exponential back-off.
         unreachable = error
         extra = min(max(interval, extra * 2), Self.longestInterval)
       }
@@ -106,11 +106,10 @@ public struct DeviceLogin: Sendable {
 extension OAuthClient {
   /// Begins a login by a code that a person enters on any device.
   ///
-  /// - Throws: `StoreError` `.unsupported` for a server without such a way, and without libcurl; what ``tokensOfItsOwn()``
-  ///   throws.
+  /// - Throws: `StoreError` `.unsupported` for a server without device codes, and without libcurl; the errors of
+  ///   ``tokensOfItsOwn()``.
   public func loginByCode() async throws -> DeviceLogin { try await Cancellation.run { try loginByCode($0) } }
 
-  /// The same, on the calling thread.
   package func loginByCode(_ cancellation: Cancellation?) throws -> DeviceLogin {
     guard let endpoint = server.deviceAuthorization else {
       throw StoreError(

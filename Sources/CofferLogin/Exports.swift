@@ -1,5 +1,4 @@
-// A program that logs in, or has a session keep the tokens, needs one import beside `Coffer`, and without a session that one
-// alone.
+// A program that logs in needs only this import, and with a session `Coffer` as well.
 
 @_exported public import struct CofferMemory.SecretBytes
 @_exported public import struct CofferPlatform.StoreError

@@ -4,12 +4,12 @@ internal import CofferPlatform
 internal import CofferStorage
 internal import Synchronization
 
-/// A port of this machine at which a browser comes back once, with the answer in the address that it asks for.
+/// A port of this machine to which a browser returns once, with the answer in the requested address.
 final class LoopbackDoor: Sendable {
   let port: UInt16
   private let socket: Mutex<Int32>
 
-  /// Visitors that are heard at once, at most; one more takes the place of the oldest, which has said nothing for longest.
+  /// Most concurrent visitors; one more replaces the oldest.
   private static let mostVisitors = 64
   private static let look: Int32 = 100
 
@@ -32,9 +32,9 @@ final class LoopbackDoor: Sendable {
     }
   }
 
-  /// The parameters that the browser brings to `/callback`, including `state`, and the browser, which waits for its page. Any
-  /// other request, or one with a wrong state, gets "not found": any user of this machine can connect, and only the right state
-  /// ends the wait. Connections are served side by side, so that a silent one does not block the browser.
+  /// Waits for `/callback` with the right `state`; returns its parameters and the browser, which waits for its page. Other
+  /// requests get "not found", because any user of this machine can connect. Connections are served concurrently, so that a
+  /// silent one does not block the browser.
   func answer(
     of state: SecretForm, within seconds: Double, _ cancellation: Cancellation
   ) throws -> (parameters: [String: String], browser: DoorVisitor) {
@@ -65,7 +65,7 @@ final class LoopbackDoor: Sendable {
     return bytes.isEqual(to: state.bytes)
   }
 
-  /// The text after the question mark of `GET /callback?… HTTP/1.1`; nil for any other line, and for a name that appears twice.
+  /// The parameters in `GET /callback?… HTTP/1.1`; nil for any other line, and for a repeated name.
   static func parameters(_ line: String) -> [String: String]? {
     let parts = line.utf8.split(separator: UInt8(ascii: " "))
     let begin = "/callback?"
@@ -74,33 +74,33 @@ final class LoopbackDoor: Sendable {
     for pair in parts[1].dropFirst(begin.utf8.count).split(separator: UInt8(ascii: "&")) {
       let sides = pair.split(separator: UInt8(ascii: "="), maxSplits: 1, omittingEmptySubsequences: false)
       guard sides.count == 2, let name = decoded(sides[0]), let value = decoded(sides[1]) else { return nil }
-      // Source: RFC 6749, 3.1: no parameter stands there twice.
+      // Source: RFC 6749, 3.1: no parameter occurs twice.
       guard found.updateValue(value, forKey: name) == nil else { return nil }
     }
     return found
   }
 
-  /// As a form says it: a blank may be a plus. Source: HTML, "URL-encoded form data".
+  /// In a form a plus may stand for a blank. Source: HTML, "URL-encoded form data".
   private static func decoded(_ text: Substring.UTF8View) -> String? {
     PercentEncoding.decode(text.map { $0 == UInt8(ascii: "+") ? UInt8(ascii: " ") : $0 })
       .flatMap { String(validating: $0, as: UTF8.self) }
   }
 }
 
-/// Somebody who knocked: a request that comes in pieces.
+/// A connection whose request arrives in pieces.
 final class DoorVisitor {
   let peer: Int32
   private var bytes: [UInt8] = []
 
-  /// Bytes of a request, at most: browsers send some kilobytes of headers, and a code has hundreds of bytes.
+  /// Most bytes of a request: browsers send some kilobytes of headers, and a code has hundreds of bytes.
   private static let largestRequest = 1 << 14
 
   init(_ peer: Int32) { self.peer = peer }
 
   deinit { _ = CofferPlatform.close(peer) }
 
-  /// Reads the bytes that have come; whether the request is complete. To the end of the headers: a browser that is answered early
-  /// may show an error in place of the page.
+  /// Reads the bytes that have arrived; whether the request is complete to the end of its headers. A browser that is answered
+  /// early may show an error in place of the page.
   func hasSaidAll() -> Bool {
     var chunk = [UInt8](repeating: 0, count: 4096)
     let count = chunk.withUnsafeMutableBytes { recv(peer, $0.baseAddress, $0.count, Int32(MSG_DONTWAIT)) }
@@ -109,10 +109,10 @@ final class DoorVisitor {
     return bytes.count >= Self.largestRequest || bytes.suffix(4).elementsEqual([13, 10, 13, 10])
   }
 
-  /// The first line; nil where it did not come whole.
+  /// The first line; nil if incomplete.
   var line: String? { bytes.firstIndex(of: 13).flatMap { String(validating: bytes[..<$0], as: UTF8.self) } }
 
-  /// Sends a page, which fits the socket's buffer; a browser that has gone needs none.
+  /// Sends a page, which fits the socket's buffer; a browser that has left needs none.
   func reply(_ status: String, _ text: String) {
     let page = "<!doctype html><meta charset=\"utf-8\"><title>coffer</title><p>\(text)</p>\n"
     let answer =

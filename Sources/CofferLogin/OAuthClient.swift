@@ -3,7 +3,7 @@ internal import CofferPlatform
 public import CofferStorage
 internal import FoundationEssentials
 
-/// A program as an authorization server knows it: an id, and a secret where it has one.
+/// A program known to an authorization server by an id, and perhaps a secret.
 ///
 /// ```swift
 /// let client = OAuthClient(id: "Iv1.8a61f9b3a7aba766", at: try AuthorizationServer(.gitHub), scopes: ["repo"])
@@ -12,21 +12,15 @@ internal import FoundationEssentials
 /// let tokens = try await login.wait()
 /// ```
 public struct OAuthClient: Sendable {
-  /// The id that the server gave it.
+  /// The id from the server.
   public let id: String
-  /// Where it asks.
+  /// The server that it asks.
   public let server: AuthorizationServer
   /// The requested scopes.
   public let scopes: [String]
   let secret: SecretForm?
 
-  /// A client.
-  ///
-  /// - Parameters:
-  ///   - id: the id that the server gave it.
-  ///   - secret: the client's secret; nil for a program that people install, which can keep none.
-  ///   - server: its server.
-  ///   - scopes: the requested scopes.
+  /// A client; its secret is nil for an installed program, which cannot keep one.
   public init(id: String, secret: SecretForm? = nil, at server: AuthorizationServer, scopes: [String] = []) {
     self.id = id
     self.secret = secret
@@ -34,15 +28,14 @@ public struct OAuthClient: Sendable {
     self.scopes = scopes
   }
 
-  /// Tokens for the client itself, which no person logs in. Source: RFC 6749, 4.4.
+  /// Tokens for the client itself, without a person. Source: RFC 6749, 4.4.
   ///
-  /// - Throws: `StoreError` `.loginRefused`; `.unreachable`; `.damaged` for an answer that is none; `.denied` for a certificate
+  /// - Throws: `StoreError` `.loginRefused`; `.unreachable`; `.damaged` for an invalid answer; `.denied` for a certificate
   ///   that this machine does not trust; `.unsupported` without libcurl; `CancellationError`.
   public func tokensOfItsOwn() async throws -> OAuthTokens {
     try await Cancellation.run { try tokensOfItsOwn($0) }
   }
 
-  /// The same, on the calling thread.
   package func tokensOfItsOwn(_ cancellation: Cancellation?) throws -> OAuthTokens {
     var form = Form()
     form.add("grant_type", "client_credentials")
@@ -52,15 +45,14 @@ public struct OAuthClient: Sendable {
 
   /// New tokens for `refresh`. Source: RFC 6749, section 6.
   ///
-  /// A server may hand out another refresh token with them, and take the old one for stolen from then on: store it before the
-  /// access token is used. Where it hands out none, the old one stays.
+  /// A server may return another refresh token, and then treat the old one as stolen: store the new one before the access
+  /// token is used. If it returns none, the old one stays valid.
   ///
-  /// - Throws: as ``tokensOfItsOwn()``; `.loginRefused` where the refresh token has ended or was used before: log in again.
+  /// - Throws: as ``tokensOfItsOwn()``; `.loginRefused` if the refresh token has expired or was used before: log in again.
   public func tokens(refreshing refresh: SecretForm) async throws -> OAuthTokens {
     try await Cancellation.run { try tokens(refreshing: refresh, $0) }
   }
 
-  /// The same, on the calling thread.
   package func tokens(refreshing refresh: SecretForm, _ cancellation: Cancellation?) throws -> OAuthTokens {
     var form = Form()
     form.add("grant_type", "refresh_token")
@@ -70,15 +62,14 @@ public struct OAuthClient: Sendable {
       cancellation)
   }
 
-  /// Takes `token` back at the server. Source: RFC 7009.
+  /// Revokes `token` at the server. Source: RFC 7009.
   ///
-  /// - Returns: false where the server has no way for that.
+  /// - Returns: false if the server cannot revoke.
   /// - Throws: as ``tokensOfItsOwn()``.
   public func revoke(_ token: SecretForm) async throws -> Bool {
     try await Cancellation.run { try revoke(token, $0) }
   }
 
-  /// The same, on the calling thread.
   package func revoke(_ token: SecretForm, _ cancellation: Cancellation?) throws -> Bool {
     guard let endpoint = server.revocation else { return false }
     var form = Form()
@@ -96,7 +87,6 @@ public struct OAuthClient: Sendable {
 
   var scope: String? { scopes.isEmpty ? nil : scopes.joined(separator: " ") }
 
-  /// The tokens that the server gives for `form`.
   func tokens(_ form: Form, _ doing: String, cure: String, _ cancellation: Cancellation?) throws -> OAuthTokens {
     switch try answer(form, cancellation) {
     case .tokens(let tokens): return tokens
@@ -106,7 +96,7 @@ public struct OAuthClient: Sendable {
 
   enum Answer { case tokens(OAuthTokens), refused(OAuthFailure) }
 
-  /// The token endpoint's answer to `form`. An error may come with status 200, as GitHub's do.
+  /// The token endpoint's answer. GitHub sends even errors with status 200.
   func answer(_ form: Form, _ cancellation: Cancellation?) throws -> Answer {
     var form = form
     let now = Date()
@@ -124,7 +114,7 @@ public struct OAuthClient: Sendable {
     return .tokens(try OAuthTokens(parts, at: now, place: place))
   }
 
-  /// Sends `form` with what says which client asks. Source: RFC 6749, 2.3.1.
+  /// Sends `form` with the client's credentials. Source: RFC 6749, 2.3.1.
   func post(_ form: inout Form, to endpoint: Endpoint, _ cancellation: Cancellation?) throws -> HTTPAnswer {
     guard let secret, !server.takesSecretInBody else {
       form.add("client_id", id)

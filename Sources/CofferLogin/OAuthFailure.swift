@@ -11,17 +11,17 @@ struct OAuthFailure {
 
   /// - Parameter form: the request; a description that repeats one of its secrets is left out.
   init(_ answer: OAuthAnswer, _ code: String, _ form: Form) {
-    // Codes are words (RFC 6749, 5.2); what else stands there is nothing to print.
+    // Codes are words (RFC 6749, 5.2); anything else is not printed.
     let isWord = code.utf8.count <= 64 && code.utf8.allSatisfy { $0 == UInt8(ascii: "_") || (0x61...0x7A).contains($0) }
     self.code = isWord ? code : "an error without a name"
     description = answer.texts["error_description"].flatMap { text in
-      // Source: RFC 6749, 5.2: printable ASCII. A line of its own would pass for one of this program's.
+      // Source: RFC 6749, 5.2: printable ASCII. A separate line would look like one of this program's.
       let line = String(String.UnicodeScalarView(text.unicodeScalars.map { 0x20..<0x7F ~= $0.value ? $0 : "?" }))
       return form.isGivenAway(by: text) ? nil : String(line.prefix(Self.longestDescription))
     }
   }
 
-  /// A refusal without a word, such as Glewlwyd's of a refresh token that has ended; nil for any other answer.
+  /// A refusal without a body, such as Glewlwyd's of an expired refresh token; nil for any other answer.
   init?(silent answer: borrowing HTTPAnswer) {
     guard [400, 401, 403].contains(answer.status), answer.body.count == 0 else { return nil }
     code = "status \(answer.status), without a reason"
@@ -34,7 +34,7 @@ struct OAuthFailure {
       .loginRefused, "the server refuses \(doing): \(code)" + (description.map { " (\($0))" } ?? ""), place: place, cure: cure)
   }
 
-  /// - Throws: `.unreachable` for a server that has a fault of its own, or sends elsewhere.
+  /// - Throws: `.unreachable` for a server's own fault, or a redirect.
   static func checkReached(_ status: Int, _ place: String) throws(StoreError) {
     if status >= 500 || status == 429 {
       throw StoreError(

@@ -3,22 +3,22 @@ internal import CofferPlatform
 public import CofferStorage
 public import FoundationEssentials
 
-/// The tokens of a login: an access token, and a refresh token if the server hands one out.
+/// The access token of a login, and its refresh token if the server returned one.
 public struct OAuthTokens: Sendable {
   /// The credential for requests, while it lives.
   public let access: SecretForm
-  /// What renews it; nil where the server gave none.
+  /// The token that renews it; nil if the server gave none.
   public let refresh: SecretForm?
-  /// When the access token ends, somewhat early, so that it does not end on its way; nil where the server did not say.
+  /// When the access token expires, made earlier so that it does not expire in transit; nil if the server did not say.
   public let expires: Date?
   /// The scope of the token, in the server's words; nil if it is the requested one.
   public let scope: String?
-  /// How it is used: `Bearer` nearly always.
+  /// Its use: nearly always `Bearer`.
   public let type: String
 
-  /// A token is renewed so many seconds before its end, at most: what clocks and requests take.
+  /// Most seconds by which a token is renewed early: the time of clocks and requests.
   static let longestSkew = 60.0
-  /// Seconds that a token lives at most, for any server: ten years.
+  /// Most seconds that a token lives, at any server: ten years.
   private static let longestLife = 315_360_000.0
 
   /// Source: RFC 6749, 5.1.
@@ -27,8 +27,8 @@ public struct OAuthTokens: Sendable {
       throw StoreError(
         .damaged, "the server's answer holds no token", place: place, cure: "check that the address is the token endpoint's")
     }
-    // Source: RFC 6749, appendix A.12: visible characters. A line's end would end one of the protocol in which a program hands it
-    // on.
+    // Source: RFC 6749, appendix A.12: visible characters. A line break would break the line-based protocol that hands the
+    // token on.
     guard
       [access, answer.refreshToken].compactMap(\.self).allSatisfy({ token in
         token.bytes.withUnsafeBytes { $0.allSatisfy { $0 >= 0x20 && $0 != 0x7F } }
@@ -49,7 +49,6 @@ public struct OAuthTokens: Sendable {
   }
 }
 
-/// The parts of a server's answer that are used here.
 struct OAuthAnswer {
   private(set) var accessToken: SecretForm?
   private(set) var refreshToken: SecretForm?
@@ -61,7 +60,6 @@ struct OAuthAnswer {
     "token_type", "scope", "error", "error_description", "user_code", "verification_uri", "verification_url",
     "verification_uri_complete",
   ]
-  /// Bytes of one of them, at most.
   private static let longestText = 4096
 
   /// - Throws: `.damaged` for anything but a JSON object with texts and numbers in their places.

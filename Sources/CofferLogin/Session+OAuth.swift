@@ -4,28 +4,28 @@ internal import CofferPlatform
 public import CofferStorage
 public import FoundationEssentials
 
-/// An access token as a session keeps it: what to declare a credential's key with.
+/// The stored access token of a session. Declare a credential's key with it:
 ///
 /// ```swift
 /// let token = StorageKey("token", secret: OAuthToken.self).expires(\.expires).endsWithSession()
 /// let renewal = StorageKey("renewal", secret: String.self).endsWithSession()
 /// ```
 public struct OAuthToken: Codable, Sendable, SecretPayload {
-  /// The token itself.
+  /// The secret text of the token.
   public let access: String
-  /// How it is used: `Bearer` nearly always.
+  /// Its use: nearly always `Bearer`.
   public let type: String
   /// Its scope; nil if the server did not say.
   public let scope: String?
-  /// When it ends, in seconds since 1970; nil for never.
+  /// Seconds since 1970; nil for never.
   private let ends: Double?
 
-  /// When it ends; nil for never.
+  /// When it expires; nil for never.
   public var expires: Date? { ends.map { Date(timeIntervalSince1970: $0) } }
 
   private enum CodingKeys: CodingKey { case access, type, scope, ends }
 
-  /// The token that was stored.
+  /// Decodes the stored token.
   public init(from decoder: any Decoder) throws {
     let values = try decoder.container(keyedBy: CodingKeys.self)
     access = try values.decode(String.self, forKey: .access)
@@ -43,19 +43,19 @@ public struct OAuthToken: Codable, Sendable, SecretPayload {
 }
 
 extension Session {
-  /// The key of an access token, and the key of what renews it. Both end with the session.
+  /// The keys of an access token and of its renewal token. Both end with the session.
   public struct OAuthKeys: Sendable {
     let credential: StorageKey<Sealed<OAuthToken>?, Vault>
     let renewal: StorageKey<Sealed<String>?, Vault>
 
-    /// Two keys of the session's router, both declared with `endsWithSession()`, the first with `expires(\.expires)` as well.
+    /// Two keys of the session's router, both declared with `endsWithSession()`, the first also with `expires(\.expires)`.
     public init(credential: StorageKey<Sealed<OAuthToken>?, Vault>, renewal: StorageKey<Sealed<String>?, Vault>) {
       self.credential = credential
       self.renewal = renewal
     }
   }
 
-  /// Logs `user` in with a server's tokens: these, the preferences and all other values that `body` sets are stored in one step.
+  /// Logs `user` in with a server's tokens. They, the preferences and all values that `body` sets are stored in one step.
   ///
   /// - Throws: the errors of ``/Coffer/Session/login(as:_:)``. Nothing has changed then.
   public func login(
@@ -68,20 +68,18 @@ extension Session {
     }
   }
 
-  /// A token that has not ended: the one that is stored, or a new one, for which one process asks the server however many want
-  /// it.
+  /// A valid token: the stored one, or a new one, for which one process asks the server however many want it.
   ///
-  /// A refresh token that the server hands out with it is stored before this returns. Cancelling the task, and a server that
-  /// takes longer than a minute, end the waiting alone: a server that was asked has spent the old refresh token, so what it gives
-  /// is stored all the same.
+  /// A new refresh token is stored before this returns. Cancelling the task, or an answer that takes longer than a minute,
+  /// ends only the wait: the request has spent the old refresh token, so its result is stored all the same.
   ///
   /// - Parameters:
-  ///   - keys: where the tokens are.
-  ///   - client: who asks the server.
-  ///   - stale: a token that the server refused although it had not ended; nil for none.
-  /// - Throws: `StoreError` `.notFound` when nobody is logged in; `.loginRefused` when the server refuses to renew it, and the
-  ///   user has to log in again; `.unreachable`; `.expired` where the server gave nothing that renews it; what
-  ///   ``/Coffer/Session/refresh(_:replacing:within:_:)`` throws.
+  ///   - keys: the keys of the stored tokens.
+  ///   - client: the client that asks the server.
+  ///   - stale: a token that the server refused before it expired; nil for none.
+  /// - Throws: `StoreError` `.notFound` if nobody is logged in; `.loginRefused` if the server refuses to renew it, and the
+  ///   user has to log in again; `.unreachable`; `.expired` without a renewal token; the errors of
+  ///   ``/Coffer/Session/refresh(_:replacing:within:_:)``.
   public func token(_ keys: OAuthKeys, using client: OAuthClient, replacing stale: Sealed<OAuthToken>? = nil) async throws
     -> Sealed<OAuthToken>
   {
@@ -91,7 +89,7 @@ extension Session {
       guard let refresh = try router.value(for: keys.renewal) else {
         throw StoreError(.expired, "nothing renews the token", key: keys.credential.name, cure: "log in again")
       }
-      // The process with the turn before was refused with the same token: asked again, a server may take it for stolen.
+      // The process before was refused with the same token: asked again, a server may treat it as stolen.
       guard try refresh != seen.value || router.vault.version(of: keys.renewal.name) == seen.version else {
         throw StoreError(
           .loginRefused, "the server has just refused to renew the login for another task", key: keys.credential.name,
@@ -100,12 +98,12 @@ extension Session {
       let form = try refresh.withBytes { bytes in try bytes.withUnsafeBytes { SecretForm(try SecretBytes(copying: $0)) } }
       let tokens: OAuthTokens
       do { tokens = try await client.tokens(refreshing: form) } catch let error as StoreError where error.kind == .loginRefused {
-        // It is written unchanged, so that waiting processes see a new version. Never an error beside the current one.
+        // Rewritten unchanged, so that waiting processes see a new version. A failure here must not hide the current error.
         do { try store(refresh, keys.renewal, replacing: refresh) } catch {}
         throw error
       }
-      // First: the server may take the old one for stolen from now on. A process that dies in between leaves the new one, and an
-      // expired access token.
+      // Stored first: from now on the server may treat the old one as stolen. A process that dies in between leaves the new
+      // one, and an expired access token.
       if let next = tokens.refresh { try store(try Sealed(guarded: next.bytes.duplicate()), keys.renewal, replacing: refresh) }
       return try Sealed(OAuthToken(tokens))
     }

@@ -4,38 +4,37 @@ internal import Synchronization
 
 /// All guarded memory of the process, carved from a few `sodium_malloc` regions.
 ///
-/// One region per secret does not scale: `sodium_malloc` plus `sodium_free` costs 23 µs (measured) and, at four mappings
-/// each, about 16 000 can live before the kernel's mapping limit. So blocks of up to 16 KiB come from 64 KiB slabs, one
-/// slab serving one size; larger blocks have a region of their own.
+/// One region a secret does not scale: `sodium_malloc` plus `sodium_free` costs 23 µs (measured), and about 16 000 regions of
+/// four mappings reach the kernel's limit. So blocks of up to 16 KiB come from 64 KiB slabs of one block size; larger blocks
+/// have their own region.
 ///
-/// Every region begins with a non-zero mark. The kernel zeroes these pages in a forked child (`MADV_WIPEONFORK`), so
-/// a missing mark tells a child that the secrets it believes it holds are gone.
+/// Every region begins with a non-zero mark. The kernel zeroes these pages in a forked child (`MADV_WIPEONFORK`), so a
+/// missing mark shows the child that its secrets are gone.
 final class SecretArena: Sendable {
   static let shared = SecretArena()
 
-  /// Bytes kept free at the head of each region for the mark; a whole cache line keeps blocks aligned.
+  /// Bytes at the head of each region for the mark; a whole cache line keeps blocks aligned.
   static let headerBytes = 64
   static let slabBytes = 64 * 1024
   static let smallestBlock = 32
   static let largestBlock = 16 * 1024
 
-  /// A lent block. `region` is where the mark stands.
+  /// A lent block. `region` is the address of the mark.
   struct Block {
     let start: UnsafeMutableRawPointer
     let region: UnsafeMutableRawPointer
     let capacity: Int
-    /// Whether the system locked the region against swapping.
     let isLocked: Bool
 
-    /// False in a child of a fork: the kernel has zeroed the region.
+    /// False in a forked child: the kernel has zeroed the region.
     var isIntact: Bool { region.load(as: UInt64.self) == SecretArena.mark }
   }
 
-  /// What `mlock` said, summed over the regions that live, and how many regions there ever were.
+  /// Results of `mlock` for the live regions, and the count of all regions ever made.
   struct LockTally { var locked = 0, unlocked = 0, firstError: Int32 = 0, regions = 0 }
 
   private struct State {
-    /// Free blocks of 2^n bytes at place n. A dictionary's hashing would cost as much as the wiping.
+    /// Free blocks of 2^n bytes at index n. A dictionary's hashing would cost as much as the wiping.
     var free = [[Block]](repeating: [], count: largestBlock.trailingZeroBitCount + 1)
     var tally = LockTally()
   }
@@ -57,7 +56,7 @@ final class SecretArena: Sendable {
     let capacity = Self.capacity(for: count)
     let size = capacity.trailingZeroBitCount
     return try state.withLock { (held) throws(SecretMemoryError) in
-      // In a forked child the free blocks of before are in regions without a mark, and would read as gone for ever.
+      // In a forked child the parent's free blocks lie in regions without a mark, and would read as gone for ever.
       if capacity <= Self.largestBlock {
         while let block = held.inner.free[size].popLast() { if block.isIntact { return block } }
       } else {
@@ -75,8 +74,8 @@ final class SecretArena: Sendable {
     }
   }
 
-  /// Wipes `block` and takes it back. In a forked child the block is already zeros and belongs to the parent's bookkeeping
-  /// only by value, so the same code is right there.
+  /// Wipes `block` and takes it back. In a forked child the block is already zeros, and the bookkeeping is the child's copy,
+  /// so the same code is right there.
   func give(_ block: Block) {
     sodium_memzero(block.start, block.capacity)
     guard block.capacity > Self.largestBlock else {
@@ -100,8 +99,8 @@ final class SecretArena: Sendable {
 
   private static func roundedToPages(_ bytes: Int) -> Int { (bytes + pageBytes - 1) / pageBytes * pageBytes }
 
-  /// A region of whole pages, so that it starts on a page as `madvise` needs. `sodium_malloc` puts guard pages around it
-  /// and a canary before it, and tries to lock it, but hides a failure: asking again tells.
+  /// A region of whole pages, so that it starts on a page as `madvise` needs. `sodium_malloc` adds guard pages and a canary,
+  /// and tries to lock it, but hides a failure; a second lock reveals it.
   private static func region(
     bytes: Int, tally: inout LockTally
   ) throws(SecretMemoryError) -> (start: UnsafeMutableRawPointer, isLocked: Bool) {

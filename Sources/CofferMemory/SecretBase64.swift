@@ -1,4 +1,4 @@
-/// Base64 and back to bytes, within guarded memory. Source: RFC 4648, section 4, with padding and nothing else.
+/// Encodes and decodes Base64 within guarded memory. Source: RFC 4648, section 4, with padding only.
 package enum SecretBase64 {
   /// Hands the Base64 of `raw` to `put`, byte by byte. Foundation's encoder would leave a copy in ordinary memory.
   package static func encode(_ raw: UnsafeRawBufferPointer, _ put: (UInt8) -> Void) {
@@ -10,7 +10,7 @@ package enum SecretBase64 {
     }
   }
 
-  /// The bytes that `text` spells; nil when it is no Base64.
+  /// The decoded bytes; nil if `text` is no Base64.
   package static func decode(_ text: borrowing SecretBytes) throws -> SecretBytes? {
     let count = text.count
     guard count.isMultiple(of: 4) else { return nil }

@@ -1,6 +1,6 @@
 extension SecretBytes {
-  /// The bytes that `write` hands to its argument, in guarded memory. `write` runs twice and hands over the same bytes: the first
-  /// run counts them. A buffer that grows would leave copies behind.
+  /// The bytes that `write` hands to its argument, in guarded memory. `write` runs twice with the same bytes: the first run
+  /// counts them. A growing buffer would leave copies behind.
   package static func written<Failure: Error>(_ write: ((UInt8) -> Void) throws(Failure) -> Void) throws -> SecretBytes {
     var count = 0
     try write { _ in count += 1 }

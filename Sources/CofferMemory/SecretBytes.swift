@@ -3,14 +3,14 @@ internal import CofferPlatform
 
 /// Bytes that must not leak: a key, a passphrase, a plaintext.
 ///
-/// They live in libsodium's guarded memory (locked against swapping where the system allows, out of core dumps, zeroed in
-/// a forked child) and are wiped when the value's life ends. The type moves and never copies: a second copy exists only
-/// where ``duplicate()`` was written. It has no description, no mirror and no conversion to `String`, `Data` or an array,
-/// so printing it does not compile.
+/// They live in libsodium's guarded memory (locked against swapping if the system allows, out of core dumps, zeroed in a
+/// forked child) and are wiped when the value's life ends. The type moves and never copies; only ``duplicate()`` makes a
+/// second copy. It has no description, no mirror and no conversion to `String`, `Data` or an array, so printing it does not
+/// compile.
 ///
 /// Source: libsodium documentation, "Secure memory".
 public struct SecretBytes: ~Copyable, Sendable {
-  /// How many bytes there are.
+  /// The number of bytes.
   public private(set) var count: Int
   // The block is owned by this value alone and changes only through `mutating` access, so sending it is safe.
   private nonisolated(unsafe) let block: SecretArena.Block
@@ -25,7 +25,7 @@ public struct SecretBytes: ~Copyable, Sendable {
 
   /// `count` bytes that `fill` writes in place, so that no copy exists outside guarded memory.
   ///
-  /// - Throws: what `fill` throws, or ``SecretMemoryError`` through `memory`.
+  /// - Throws: errors of `fill`, or ``SecretMemoryError`` through `memory`.
   public init<Failure: Error>(
     count: Int, memory: (SecretMemoryError) -> Failure,
     fill: (UnsafeMutableRawBufferPointer) throws(Failure) -> Void
@@ -36,7 +36,7 @@ public struct SecretBytes: ~Copyable, Sendable {
     self = made
   }
 
-  /// A copy of `bytes`. The caller still owns, and has to wipe, the original.
+  /// A copy of `bytes`. The caller still has to wipe the original.
   ///
   /// - Throws: ``SecretMemoryError/exhausted(bytes:)``.
   public init(copying bytes: UnsafeRawBufferPointer) throws(SecretMemoryError) {
@@ -55,13 +55,13 @@ public struct SecretBytes: ~Copyable, Sendable {
 
   deinit { SecretArena.shared.give(block) }
 
-  /// False in the child of a fork, where the kernel has zeroed the bytes. Check it before using a key.
+  /// False in a forked child, where the kernel has zeroed the bytes. Check it before using a key.
   public var isIntact: Bool { block.isIntact }
 
-  // Lending is inlined into callers: unspecialised, it costs more for a key than hashing with it.
+  // Inlined into callers: unspecialized, lending a key costs more than hashing with it.
   @usableFromInline var lent: UnsafeRawBufferPointer { UnsafeRawBufferPointer(start: block.start, count: count) }
 
-  /// Lends the bytes for the length of `body`; the pointer must not outlive it.
+  /// Lends the bytes for the duration of `body`; the pointer must not outlive it.
   @inlinable
   public borrowing func withUnsafeBytes<Result: ~Copyable, Failure: Error>(
     _ body: (UnsafeRawBufferPointer) throws(Failure) -> Result
@@ -83,14 +83,14 @@ public struct SecretBytes: ~Copyable, Sendable {
     try body(UnsafeMutableRawBufferPointer(start: block.start, count: count))
   }
 
-  /// A second copy, in guarded memory too.
+  /// A second copy, also in guarded memory.
   ///
   /// - Throws: ``SecretMemoryError/exhausted(bytes:)``.
   public borrowing func duplicate() throws(SecretMemoryError) -> SecretBytes {
     try withUnsafeBytes { (bytes) throws(SecretMemoryError) in try SecretBytes(copying: bytes) }
   }
 
-  /// The first `count` bytes, in a block of their own.
+  /// The first `count` bytes, in their own block.
   ///
   /// - Throws: ``SecretMemoryError/exhausted(bytes:)``.
   public borrowing func prefix(_ count: Int) throws(SecretMemoryError) -> SecretBytes {
@@ -99,21 +99,20 @@ public struct SecretBytes: ~Copyable, Sendable {
     }
   }
 
-  /// The last `count` bytes, in a block of their own.
   package borrowing func suffix(_ count: Int) throws(SecretMemoryError) -> SecretBytes {
     try withUnsafeBytes { (bytes) throws(SecretMemoryError) in
       try SecretBytes(copying: UnsafeRawBufferPointer(rebasing: bytes[max(0, bytes.count - count)...]))
     }
   }
 
-  /// Wipes all but the first `count` bytes, and forgets them. The block stays the size it was.
+  /// Wipes and drops all but the first `count` bytes. The block keeps its size.
   package mutating func truncate(to count: Int) {
     precondition(count >= 0 && count <= self.count, "a part is not longer than the whole")
     sodium_memzero(block.start + count, self.count - count)
     self.count = count
   }
 
-  /// Whether both hold the same bytes. Takes the same time wherever they differ (`sodium_memcmp`); lengths are not secret.
+  /// Whether both hold the same bytes, in constant time (`sodium_memcmp`); lengths are not secret.
   public borrowing func isEqual(to other: borrowing SecretBytes) -> Bool {
     guard count == other.count else { return false }
     return count == 0 || sodium_memcmp(block.start, other.block.start, count) == 0

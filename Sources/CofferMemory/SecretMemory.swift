@@ -1,15 +1,15 @@
 internal import CCofferSodium
 internal import CofferPlatform
 
-/// How well this process can guard secrets, for `status` and `doctor`.
+/// The state of this process's protections for secrets, for `status` and `doctor`.
 public enum SecretMemory {
   /// The protections that the system granted.
   public struct Report: Sendable, Equatable {
-    /// Bytes of guarded memory that are locked against swapping.
+    /// Bytes of guarded memory locked against swapping.
     public let lockedBytes: Int
     /// Bytes of guarded memory that the system refused to lock (`RLIMIT_MEMLOCK`): they may reach swap.
     public let unlockedBytes: Int
-    /// The `errno` of the first refusal, 0 when there was none.
+    /// The `errno` of the first refusal; 0 without one.
     public let firstError: Int32
   }
 
@@ -19,23 +19,22 @@ public enum SecretMemory {
     return Report(lockedBytes: tally.locked, unlockedBytes: tally.unlocked, firstError: tally.firstError)
   }
 
-  /// How many regions were ever made. A secret of more than 16 KiB has one of its own, and each copy of it has: tests count
-  /// copies.
+  /// Regions ever made. A secret of more than 16 KiB, and each copy of it, has its own: tests count copies.
   package static var regionsMade: Int { SecretArena.shared.tally.regions }
 
   /// Closes this process's memory to core dumps, debuggers and other processes of the same user. For programs, not libraries:
   /// it changes the whole process.
   ///
-  /// - Returns: false when the system refused, with `errno` set.
+  /// - Returns: false if the system refused, with `errno` set.
   public static func hardenProcess() -> Bool { coffer_forbid_core_dumps() == 0 }
 }
 
-/// Guarded memory could not be had.
+/// A failure to get guarded memory.
 public enum SecretMemoryError: Error, Sendable, Equatable, CustomStringConvertible {
   /// The system refused `bytes` more bytes of guarded memory.
   case exhausted(bytes: Int)
 
-  /// The protections that were refused, and their cures.
+  /// The cause and its cure.
   public var description: String {
     switch self {
     case .exhausted(let bytes):
@@ -46,8 +45,8 @@ public enum SecretMemoryError: Error, Sendable, Equatable, CustomStringConvertib
 
 /// libsodium, initialized. Every entry into libsodium goes through a type that touched `ready` first.
 package enum Sodium {
-  /// `sodium_init` is idempotent and thread-safe; it fails only when the system's random source is unusable,
-  /// and then nothing that this library does could be safe.
+  /// `sodium_init` is idempotent and thread-safe; it fails only if the system's random source is unusable, and then nothing
+  /// in this library could be safe.
   package static let ready: Void = {
     precondition(sodium_init() >= 0, "libsodium could not be initialized: the system's random source is unusable")
   }()

@@ -1,31 +1,28 @@
 package import SystemPackage
 
-/// Makes or replaces a file so that, at every instant and after a power loss, it has its old content, or none, or all of its new
-/// content.
+/// Makes or replaces a file that, at every instant and after a power loss, has all of its old content, none, or all of the
+/// new one.
 package struct AtomicFile {
-  /// The file; not a symbolic link, which would be replaced by a file.
+  /// Not a symbolic link: a file would replace it.
   package let path: FilePath
-  /// The new content's name for the moment before it is in its place, in the same folder: see ``UnfinishedFile``. Its user holds
-  /// a lock, and removes the remains of a crash under it. Nil for a random name; the remains of dead processes under such names
-  /// are searched for in the folder.
+  /// The temporary name in the same folder: see ``UnfinishedFile``. Its user holds a lock, under which it removes the
+  /// remains of a crash. Nil for a random name, whose remains are searched for in the folder.
   package let draft: FilePath?
   package let calls: SystemCalls
 
-  /// A file at `path`, prepared without a name, or as `draft`.
   package init(_ path: FilePath, draft: FilePath? = nil, calls: SystemCalls = SystemCalls()) {
     self.path = path
     self.draft = draft
     self.calls = calls
   }
 
-  /// Makes `bytes` the content, with `mode`, and with the owner and group of `like` where that is another's file.
+  /// Writes `bytes` with `mode`, and with the owner and group of `like` where that is another's file.
   ///
   /// - Parameters:
-  ///   - durably: false leaves it to the next replacement in the folder to make this one durable.
-  ///   - beforeRename: called with the new file's status when the new content is durable under its temporary name, from where
-  ///     no other program takes it; throwing leaves the old file.
-  /// - Throws: ``StoreError`` `.noSpace`, `.readOnly`, `.denied`, `.io`; the old content stands then, but for what
-  ///   ``OpenFolder/synchronize()`` throws.
+  ///   - durably: false leaves durability to the next replacement in the folder.
+  ///   - beforeRename: called with the new file's status once its content is durable; throwing leaves the old file.
+  /// - Throws: ``StoreError`` `.noSpace`, `.readOnly`, `.denied`, `.io`; the old content stands then, except after an error
+  ///   of ``OpenFolder/synchronize()``.
   package func replace(
     with bytes: RawSpan, mode: UInt32, like: FileStatus? = nil, durably: Bool = true,
     beforeRename: (FileStatus) throws(StoreError) -> Void = { _ in }
@@ -34,7 +31,7 @@ package struct AtomicFile {
     var folder: OpenFolder? = nil
     do {
       let status = try file.write(bytes, mode, like)
-      // Before the rename: a folder that cannot be opened, such as one without leave to read, refuses while all is as it was.
+      // Before the rename: a folder that cannot be opened fails while nothing has changed.
       folder = try durably ? OpenFolder(of: path, calls) : nil
       try beforeRename(status)
       try file.putInPlace()
@@ -45,11 +42,11 @@ package struct AtomicFile {
     try folder?.synchronize()
   }
 
-  /// Like ``replace(with:mode:like:durably:beforeRename:)``, but checks the replaced file, and puts it back if a program without
-  /// locks has just saved it, or is about to. On a file system that cannot exchange two files, it only checks before.
+  /// Like ``replace(with:mode:like:durably:beforeRename:)``, but puts the replaced file back if a program without locks has
+  /// just saved it, or is about to. A file system that cannot exchange files only checks before.
   ///
   /// - Parameter isExpected: whether the content was made for a file with this status, links not followed; nil for no file.
-  /// - Returns: false if it was made for another file, which is in its place.
+  /// - Returns: false if it was made for another file, which stays.
   package func exchange(
     with bytes: RawSpan, mode: UInt32, like: FileStatus?, beforeRename: (FileStatus) throws(StoreError) -> Void,
     isExpected: (FileStatus?) throws(StoreError) -> Bool
@@ -69,7 +66,7 @@ package struct AtomicFile {
       throw error
     }
     calls.reached?(.listReplaced)
-    // Later failures leave the replaced file under its name. It is checked twice: a file saved by now is put back at once.
+    // Later failures leave the replaced file under its name. A second check puts back a file saved since.
     var isOurs = try file.former(isExpected)
     let synced = Result { () throws(StoreError) in if isOurs { try folder.synchronize() } }
     if isOurs { isOurs = try file.former(isExpected) }
@@ -79,7 +76,7 @@ package struct AtomicFile {
     return isOurs
   }
 
-  /// Makes a file with `bytes` and `mode` where nothing stands. It appears whole, and is durable when this returns.
+  /// Makes a file where there is none. It appears whole, and is durable on return.
   ///
   /// - Throws: ``StoreError`` `.alreadyExists`, `.noSpace`, `.readOnly`, `.denied`, `.io`; nothing was made then.
   package func create(with bytes: RawSpan, mode: UInt32) throws(StoreError) {
@@ -102,15 +99,13 @@ package struct AtomicFile {
   }
 }
 
-/// A folder held open, so that changes of its names can be made durable by a step that can hardly fail any more.
+/// A folder held open, so that making its changed names durable can hardly fail.
 package struct OpenFolder: ~Copyable {
   private let descriptor: Int32
   private let path: FilePath
   private let calls: SystemCalls
 
-  /// The folder that `file` stands in.
-  ///
-  /// - Throws: ``StoreError`` `.denied` where it may not be read, `.io` where it is not there.
+  /// - Throws: ``StoreError`` `.denied` if the folder of `file` may not be read, `.io` if it does not exist.
   package init(of file: FilePath, _ calls: SystemCalls) throws(StoreError) {
     path = file.folder
     self.calls = calls
@@ -122,10 +117,10 @@ package struct OpenFolder: ~Copyable {
 
   /// Makes a rename, a creation or a deletion in it durable.
   ///
-  /// - Throws: ``StoreError/Kind/io(_:)`` of a disk that fails. The names are changed then, and a power loss may undo that.
+  /// - Throws: ``StoreError/Kind/io(_:)`` of a failing disk. The names have changed then, and a power loss may undo that.
   package borrowing func synchronize() throws(StoreError) {
     let result = calls.synchronize(descriptor)
-    // Some file systems cannot synchronize a folder and say so; they order renames by themselves.
+    // Some file systems cannot synchronize a folder; they order renames by themselves.
     guard result != 0, result != -EINVAL else { return }
     throw StoreError(
       .io(-result), "what was changed in the folder may be lost with the power", place: path.string,
@@ -133,14 +128,14 @@ package struct OpenFolder: ~Copyable {
   }
 }
 
-/// Gives a complete file its name without replacing what may have that name by now.
+/// Names a complete file without replacing another one.
 package enum NewName {
   /// - Returns: 0, or the `errno`: `EEXIST` when the name is taken.
   package static func give(_ draft: FilePath, _ target: FilePath) -> Int32 {
     let code = draft.withPlatformString { from in
       target.withPlatformString { coffer_rename_noreplace(from, $0) == 0 ? 0 : errno }
     }
-    // Some file systems know no renaming without replacing: a second name does the same, and the first one goes.
+    // Where the file system cannot rename without replacing, add a second name and remove the first.
     return code == EINVAL || code == ENOSYS ? link(draft, target) : code
   }
 
@@ -159,5 +154,5 @@ package enum NewName {
   }
 }
 
-// Inside the type the method would be meant.
+// Inside the type, `link` is the method.
 private func linkFile(_ from: UnsafePointer<CChar>, _ to: UnsafePointer<CChar>) -> Int32 { link(from, to) }

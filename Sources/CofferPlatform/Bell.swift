@@ -2,11 +2,10 @@ internal import SystemPackage
 
 /// Wakes a thread that waits in poll(2).
 package final class Bell: Sendable {
-  /// Readable once it was rung.
+  /// Readable after a ring.
   package let hearing: Int32
   private let ringing: Int32
 
-  /// A bell that nobody has rung.
   package init() throws(StoreError) {
     var ends: [Int32] = [-1, -1]
     guard pipe(&ends) == 0 else { throw StoreError(errno: errno, "make a pipe", place: "pipe") }
@@ -22,19 +21,19 @@ package final class Bell: Sendable {
     close(ringing)
   }
 
-  /// May be called by any thread. A full pipe is as good as one byte.
+  /// Any thread may call it. A full pipe is as good as one byte.
   package func ring() {
     var byte: UInt8 = 1
     _ = write(ringing, &byte, 1)
   }
 
-  /// Takes back all that was rung.
+  /// Takes back all rings.
   package func silence() {
     var bytes: UInt64 = 0
     while read(hearing, &bytes, 8) == 8 {}
   }
 
-  /// Waits until it is rung, for `limit` at most, and takes that back.
+  /// Waits for a ring, for `limit` at most, and takes it back.
   package func wait(for limit: Duration) {
     var waiting = pollfd(fd: hearing, events: Int16(POLLIN), revents: 0)
     _ = poll(&waiting, 1, Int32(clamping: Int64(limit / .milliseconds(1)) + 1))

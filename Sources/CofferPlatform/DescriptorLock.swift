@@ -1,7 +1,7 @@
 package import SystemPackage
 
-/// An exclusive lock that belongs to one open file and not to a thread, so that it may be held across an `await`; it ends with
-/// this object, and with the process, however that ends.
+/// An exclusive lock of an open file and not of a thread, so that it may be held across an `await`. It ends with this object
+/// and with the process.
 ///
 /// Source: fcntl(2), "Open file description locks".
 package final class DescriptorLock: Sendable {
@@ -11,11 +11,10 @@ package final class DescriptorLock: Sendable {
 
   deinit { close(descriptor) }
 
-  /// Lets the lock go at once, whoever still holds this object.
+  /// Releases the lock even if others still hold this object.
   package func release() { _ = coffer_ofd_unlock(descriptor) }
 
-  /// The lock of the file `path`, which is made where it is missing, unless `making` is false; nil while somebody else holds it,
-  /// in this process or another.
+  /// The lock of `path`, which is made if missing, unless `making` is false; nil while this or another process holds it.
   ///
   /// - Throws: ``StoreError`` `.denied`, `.readOnly`, `.noSpace`, `.io`.
   package static func take(_ path: FilePath, making: Bool = true) throws(StoreError) -> DescriptorLock? {
@@ -29,11 +28,11 @@ package final class DescriptorLock: Sendable {
       }
       return nil
     }
-    // Whoever tidies the folder may have removed the file before it was locked: then others lock another one.
+    // A cleanup may have removed the file before it was locked: others then lock a new one.
     return lock.isStill(path) ? lock : nil
   }
 
-  /// Whether the locked file is the one at `path`, so that others find it: false once somebody has removed or replaced it.
+  /// Whether `path` still names the locked file, so that others find it.
   package func isStill(_ path: FilePath) -> Bool {
     var opened = stat(), named = stat()
     guard fstat(descriptor, &opened) == 0, path.withPlatformString({ lstat($0, &named) }) == 0 else { return false }

@@ -1,17 +1,17 @@
 package import Dispatch
 package import SystemPackage
 
-/// A thread of its own for work that blocks, as Dispatch's threads are few and a silent client would hold one of them; and for
-/// work that is done later: Dispatch's timers and sources end the process where it has no descriptor free for them.
+/// A thread for work that blocks or is delayed. Dispatch has few threads, which silent clients would hold; its timers and
+/// sources end a process without a free descriptor.
 package enum DetachedThread {
   private final class Work {
     let body: @Sendable () -> Void
     init(_ body: @escaping @Sendable () -> Void) { self.body = body }
   }
 
-  /// Starts a thread with a stack of `stackBytes` bytes that runs `body` and ends.
+  /// Runs `body` on a new thread with a stack of `stackBytes` bytes.
   ///
-  /// - Throws: `StoreError` of kind ``StoreError/Kind/io(errno:)`` or another one of the system's when there can be no more
+  /// - Throws: `StoreError` of kind ``StoreError/Kind/io(errno:)`` or another one of the system's if there can be no more
   ///   threads; it names `place`. `body` is then never run.
   package static func start(stackBytes: Int, place: FilePath, _ body: @escaping @Sendable () -> Void) throws(StoreError) {
     let work = Unmanaged.passRetained(Work(body))
@@ -23,7 +23,8 @@ package enum DetachedThread {
     }
   }
 
-  /// Runs `body` on `queue` after `pause`, in nanoseconds; never where there can be no more threads, until the next event.
+  /// Runs `body` on `queue` after `pause` nanoseconds. Where there can be no more threads, it waits for the caller's next
+  /// event.
   package static func start(after pause: UInt64, on queue: DispatchQueue, _ body: @escaping @Sendable () -> Void) {
     do throws(StoreError) {
       try start(stackBytes: 512 << 10, place: "timer") {
@@ -33,7 +34,6 @@ package enum DetachedThread {
     } catch {}
   }
 
-  /// Stops this thread for `nanoseconds`.
   package static func sleep(_ nanoseconds: UInt64) {
     var rest = timespec(tv_sec: Int(nanoseconds / 1_000_000_000), tv_nsec: Int(nanoseconds % 1_000_000_000))
     var left = timespec()
@@ -41,10 +41,10 @@ package enum DetachedThread {
   }
 }
 
-/// The limits of a process that was forked without exec.
+/// A process forked without exec.
 ///
-/// It shares its parent's epoll(7) descriptor, with which Dispatch waits, and has none of the threads of its queues: work on a
-/// queue is never done, and a source made there reaches the parent as an event about memory that the parent does not have.
+/// It shares its parent's epoll(7) descriptor, with which Dispatch waits, and lacks the queues' threads: queued work never
+/// runs, and a source made there reaches the parent as an event about memory that the parent does not have.
 package enum ForkedChild {
   /// Throws ``StoreError/Kind/afterFork`` in such a process.
   package static func refuse(_ what: String, place: String) throws(StoreError) {

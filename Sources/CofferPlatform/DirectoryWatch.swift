@@ -1,24 +1,24 @@
 internal import Synchronization
 package import SystemPackage
 
-/// Tells when files of a folder may have changed: written, replaced, renamed, made or removed, by any process of this machine.
+/// Reports possible changes of a folder's files by any process of this machine.
 ///
-/// The folder is watched and not the files: a file that is replaced by rename is another inode, and one that is not there yet has
-/// none. Changes made on other machines to a remote file system are not told, nor are stores into a shared mapping.
+/// It watches the folder and not the files: a file replaced by rename is another inode, and a missing one has none. Changes
+/// by other machines to a remote file system and stores into a shared mapping are not reported.
 package enum DirectoryWatch {
-  /// The notice of a watch. It never says what happened, so that its receiver looks, and cannot be misled by later changes.
+  /// A notice. It does not say what happened: its receiver looks, and later changes cannot mislead it.
   package enum Notice: Sendable {
-    /// One of the files may have changed, or the system lost count of what did.
+    /// One of the files may have changed, or the system lost events.
     case changed
-    /// The folder was removed or moved away: nothing more comes.
+    /// The folder was removed or moved away: no more notices come.
     case lost
   }
 
-  /// Calls `receive` on a thread of all watches, on which it must not wait, until the subscription is cancelled or released.
+  /// Calls `receive` on a thread shared by all watches, on which it must not wait, until the subscription is canceled or
+  /// released.
   ///
-  /// - Parameter names: the files of `folder` that count. The others' events cost a few microseconds each.
-  /// - Throws: ``StoreError/Kind/io(_:)`` where the system's limits are reached, `.notFound` where there is no such folder,
-  ///   `.denied`.
+  /// - Parameter names: the files of `folder` that count. Events of others cost a few microseconds each.
+  /// - Throws: ``StoreError/Kind/io(_:)`` at the system's limits, `.notFound` if there is no such folder, `.denied`.
   package static func start(
     _ folder: FilePath, names: Set<String>, _ receive: @escaping @Sendable (Notice) -> Void
   ) throws(StoreError) -> Subscription {
@@ -43,14 +43,14 @@ package enum DirectoryWatch {
   }
 }
 
-/// Keeps something going until it is cancelled or released.
+/// Keeps something running until it is canceled or released.
 public final class Subscription: Sendable {
   private let onCancel: Mutex<(@Sendable () -> Void)?>
 
-  /// Runs `onCancel` once: at the first ``cancel()``, else when this is released.
+  /// Runs `onCancel` once: at the first ``cancel()``, else on release.
   public init(onCancel: @escaping @Sendable () -> Void) { self.onCancel = Mutex(onCancel) }
 
-  /// Ends it. A delivery that has begun on another thread goes on to its end.
+  /// Ends it. A delivery that has begun on another thread is completed.
   public func cancel() { onCancel.withLock { $0.take() }?() }
 
   deinit { cancel() }

@@ -1,12 +1,12 @@
 package import SystemPackage
 
-/// What stat(2) says of a file.
+/// The facts of stat(2) about a file.
 package struct FileStatus: Sendable {
   package let device: UInt64, inode: UInt64
   package let mode: UInt32
   package let owner: UInt32, group: UInt32
   package let size: Int
-  /// Bytes of the blocks that it takes: fewer than ``size`` where it has holes, or is compressed.
+  /// Bytes of its blocks: fewer than ``size`` if it has holes or is compressed.
   package let blockBytes: Int
   /// Nanoseconds since 1970.
   package let modified: Int64
@@ -15,20 +15,18 @@ package struct FileStatus: Sendable {
   package var isFolder: Bool { mode & UInt32(S_IFMT) == UInt32(S_IFDIR) }
   package var permissions: UInt32 { mode & 0o7777 }
 
-  /// The status of an open file.
   package init(of fd: Int32, place: FilePath) throws(StoreError) {
     var raw = stat()
     guard fstat(fd, &raw) == 0 else { throw StoreError(errno: errno, "examine the file", place: place) }
     self.init(raw)
   }
 
-  /// The status of what `path` leads to, following symbolic links; nil when nothing is there.
+  /// The status behind `path`, following symbolic links; nil if nothing is there.
   package init?(at path: FilePath) throws(StoreError) { try self.init(at: path, stat) }
 
-  /// The status of `path` itself, perhaps a symbolic link; nil if nothing is there.
+  /// The status of `path`, perhaps a symbolic link; nil if nothing is there.
   package init?(ofLinkAt path: FilePath) throws(StoreError) { try self.init(at: path, lstat) }
 
-  /// Whether both are of one file, whatever its names.
   package func isSameFile(as other: FileStatus) -> Bool { inode == other.inode && device == other.device }
 
   private init?(at path: FilePath, _ ask: (UnsafePointer<CChar>, UnsafeMutablePointer<stat>) -> Int32) throws(StoreError) {
@@ -53,13 +51,13 @@ package struct FileStatus: Sendable {
     #else
       let moment = raw.st_mtim
     #endif
-    // Any date can stand there, also one that is further away than 292 years: only whether it is another one counts.
+    // Dates may be further away than 292 years: only whether they differ counts.
     modified = Int64(moment.tv_sec) &* 1_000_000_000 &+ Int64(moment.tv_nsec)
   }
 }
 
 extension Stat {
-  /// The status of `path` itself, without following a link in its last component; nil if nothing is there.
+  /// The status of `path`, whose last component is not followed; nil if nothing is there.
   package static func ofLink(_ path: FilePath) throws(StoreError) -> Stat? {
     do throws(Errno) {
       return try Stat(path, followTargetSymlink: false)
@@ -71,11 +69,10 @@ extension Stat {
     }
   }
 
-  /// Which file this is, whatever its name.
   package var identity: FileIdentity { FileIdentity(device: deviceID, inode: inode) }
 }
 
-/// A file apart from its names: two paths with one identity are the same file.
+/// A file apart from its names: paths with equal identities are one file.
 package struct FileIdentity: Sendable, Hashable {
   private let device: DeviceID
   private let inode: Inode
@@ -87,7 +84,6 @@ package struct FileIdentity: Sendable, Hashable {
 }
 
 extension FileType {
-  /// The kind of file in a word, for messages.
   var word: String {
     switch self {
     case .regular: "file"
@@ -102,7 +98,7 @@ extension FileType {
 }
 
 extension FilePath {
-  /// The path as one word of a shell command, so that a command in a message can be run as it stands.
+  /// The path as one word of a shell command, for commands in messages.
   package var quoted: String {
     let plain = string.utf8.allSatisfy { byte in
       switch byte {

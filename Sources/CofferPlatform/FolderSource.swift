@@ -2,11 +2,11 @@
   internal import Dispatch
   internal import SystemPackage
 
-  /// A folder and some of its files on macOS, by Dispatch sources: the folder's tells of entries, a file's of its content.
+  /// A folder and some of its files on macOS, by Dispatch sources: the folder's reports entries, a file's reports content.
   ///
-  /// Untested: Linux is what Coffer is made for. Descriptors are closed by the sources' cancel handlers and nowhere else.
+  /// Untested. Only the sources' cancel handlers close descriptors.
   final class FolderSource: @unchecked Sendable {
-    // Sendable: everything that changes does so on `queue`.
+    // Sendable: all mutable state changes on `queue`.
     private static let queue = DispatchQueue(label: "coffer.watch", qos: .utility)
     private let folder: FilePath
     private let names: Set<String>
@@ -35,7 +35,7 @@
       guard !isOver else { return }
       sources.forEach { $0.cancel() }
       sources = ([folder] + names.map { folder.appending($0) }).compactMap(source)
-      // What happened while nothing was open, nobody will tell.
+      // Changes while nothing was open are not reported.
       receive(sources.isEmpty ? .lost : .changed)
     }
 

@@ -2,11 +2,10 @@
   internal import Synchronization
   internal import SystemPackage
 
-  /// The one inotify(7) descriptor of this process, made for its first watch and kept until it ends: a user may have 128 of them.
+  /// The process's one inotify(7) descriptor, made for its first watch: a user may have 128 of them.
   ///
-  /// It is never closed: a thread of its own reads it.
+  /// It is never closed: its own thread reads it.
   final class Inotify: Sendable {
-    /// A receiver, and the names that it watches.
     struct Watcher: Sendable {
       let names: Set<String>
       let receive: @Sendable (DirectoryWatch.Notice) -> Void
@@ -22,13 +21,12 @@
     private let process = getpid()
     private let state = Mutex(State())
 
-    /// Everything after which a file reads differently. A file closed after writing counts by itself: a process that dies between
-    /// a store to a mapping and its notice of it closes its files.
+    /// All events after which a file reads differently. A close after writing is the only event of a process that dies
+    /// between a store to a mapping and its notice of it.
     private static let events =
       UInt32(IN_MODIFY | IN_CLOSE_WRITE | IN_ATTRIB | IN_CREATE | IN_DELETE | IN_MOVED_FROM | IN_MOVED_TO | IN_DELETE_SELF)
       | UInt32(IN_MOVE_SELF | IN_ONLYDIR)
 
-    /// Watches `folder` for `watcher`.
     static func watch(_ folder: FilePath, _ watcher: Watcher) throws(StoreError) -> Subscription {
       try ForkedChild.refuse("watch files", place: folder.string)
       let inotify = try current.withLock { (current) throws(StoreError) in
@@ -41,7 +39,7 @@
     }
 
     private init(_ folder: FilePath) throws(StoreError) {
-      // IN_CLOEXEC is this.
+      // The value of IN_CLOEXEC.
       fd = inotify_init1(O_CLOEXEC)
       guard fd >= 0 else { throw DirectoryWatch.failure(errno, folder) }
       do throws(StoreError) {
@@ -58,7 +56,7 @@
 
     private func add(_ folder: FilePath, _ watcher: Watcher) throws(StoreError) -> Subscription {
       let (watch, id) = try state.withLock { (state) throws(StoreError) in
-        // Under the lock, so that the first event finds whom to tell. One folder has one number, however often it is added.
+        // Under the lock, so that the first event finds its watcher. Adding a folder again returns the same number.
         let watch = folder.withPlatformString { inotify_add_watch(fd, $0, Self.events) }
         guard watch >= 0 else { throw DirectoryWatch.failure(errno, folder) }
         state.lastID += 1
@@ -79,10 +77,10 @@
 
     // MARK: Events
 
-    /// Room for a thousand events with short names; what does not fit is read next.
+    /// Room for a thousand events with short names; the next read takes the rest.
     private static let bufferBytes = 64 << 10
 
-    /// Waits for events and tells of them; false where none can come any more.
+    /// Waits for events and reports them; false once none can come.
     private func drain() -> Bool {
       let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: Self.bufferBytes, alignment: 8)
       defer { buffer.deallocate() }
@@ -94,7 +92,7 @@
       return true
     }
 
-    /// Goes through `struct inotify_event`s: watch, mask, cookie, length of the name, name with zeros behind it.
+    /// Parses `struct inotify_event`s: watch, mask, cookie, length of the name, name padded with zeros.
     private func gather(
       _ bytes: UnsafeRawBufferPointer, _ told: inout [UInt64: (watcher: Watcher, notice: DirectoryWatch.Notice)]
     ) {
@@ -120,7 +118,7 @@
           return state.watchers.values.flatMap { $0 }.map { ($0.key, $0.value, .changed) }
         }
         if mask & UInt32(IN_IGNORED | IN_MOVE_SELF) != 0 {
-          // The kernel has dropped the watch itself, or the watched folder is elsewhere now.
+          // The kernel has dropped the watch, or the folder was moved.
           guard let watchers = state.watchers.removeValue(forKey: watch) else { return [] }
           if mask & UInt32(IN_MOVE_SELF) != 0 { inotify_rm_watch(fd, watch) }
           return watchers.map { ($0.key, $0.value, .lost) }

@@ -1,14 +1,14 @@
 internal import SystemPackage
 
-/// The small files in which the kernel tells of a process and its machine.
+/// The small kernel files about a process and its machine.
 package enum KernelFile {
-  /// Files under /proc and /sys/fs/cgroup are small; the limit keeps a strange one from being read for ever.
+  /// Files under /proc and /sys/fs/cgroup are smaller.
   private static let longest = 64 * 1024
 
-  /// The content of a file; nil when it cannot be read, as a limit that does not exist.
+  /// The content of a file; nil if unreadable, as for a missing limit.
   package static func text(_ path: String) -> String? {
     do {
-      // Not by a FilePath, which looks for repeated separators: in a debug build that took 5 % of a whole `coffer vault get`.
+      // A FilePath looks for repeated separators: in a debug build that took 5 % of a whole `coffer vault get`.
       let file = try path.withCString { try FileDescriptor.open($0, .readOnly, options: .closeOnExec) }
       return try file.closeAfter {
         try String(unsafeUninitializedCapacity: longest) { out in
@@ -32,8 +32,7 @@ package enum KernelFile {
     return line.dropFirst(name.count).split(whereSeparator: { $0 == " " || $0 == "\t" }).first.flatMap { Int($0) }
   }
 
-  /// Bytes are compared, not characters: whoever unlocks a vault reads four such files, and characters were 5 % of a whole
-  /// `coffer vault get`.
+  /// Compares bytes: each unlocking reads four such files, and characters took 5 % of a whole `coffer vault get`.
   package static func lines(_ text: String) -> [Substring] {
     text.utf8.split(separator: UInt8(ascii: "\n")).map { Substring($0) }
   }

@@ -2,10 +2,10 @@ package import SystemPackage
 
 /// A path's last name and the part before it, found in its bytes.
 ///
-/// swift-system takes a path apart into all of its components for each of these questions, and checks them: in a debug build a
-/// hundred times the work, and most of the cost of opening a vault.
+/// For each of these, swift-system parses all of the path's components: in a debug build a hundred times the work, and most
+/// of the cost of opening a vault.
 extension FilePath {
-  /// The path without its last component: empty for a bare name, itself for the root.
+  /// The path without its last component: empty for a bare name, the root for the root.
   package var parent: FilePath {
     withPlatformString { start in
       guard let slash = strrchr(start, Self.separator) else { return FilePath() }
@@ -14,13 +14,13 @@ extension FilePath {
     }
   }
 
-  /// The folder that the path's last component stands in: `.` for a bare name.
+  /// The parent, or `.` for a bare name.
   package var folder: FilePath {
     let parent = parent
     return parent.isEmpty ? "." : parent
   }
 
-  /// The last component as text, in which bytes that are no UTF-8 are replaced; nil for the root and for nothing.
+  /// The last component, with invalid UTF-8 replaced; nil for the root and the empty path.
   package var lastName: String? {
     let name = withPlatformString { start in
       String(cString: strrchr(start, Self.separator).map { UnsafePointer($0) + 1 } ?? start)
@@ -28,7 +28,6 @@ extension FilePath {
     return name.isEmpty ? nil : name
   }
 
-  /// The path of a file whose name goes on with `suffix`.
   package func appending(suffix: String) -> FilePath {
     withPlatformString { start in
       let name = UnsafeBufferPointer(start: start, count: strlen(start))

@@ -1,6 +1,6 @@
 /// Percent-encoding. Source: RFC 3986, section 2.1.
 package enum PercentEncoding {
-  /// `text` with each byte encoded that is none of the unreserved ones of RFC 3986, section 2.3, and none of `kept`.
+  /// `text` with each byte encoded except `kept` and the unreserved ones of RFC 3986, section 2.3.
   package static func encode(_ text: String, keeping kept: Unicode.Scalar? = nil) -> String {
     var encoded = ""
     for byte in text.utf8 {
@@ -14,7 +14,7 @@ package enum PercentEncoding {
     return encoded
   }
 
-  /// The bytes that `encoded` stands for; nil where a `%` has no two digits behind it.
+  /// The decoded bytes; nil where a `%` lacks its two digits.
   package static func decode(_ encoded: some Collection<UInt8>) -> [UInt8]? {
     var bytes: [UInt8] = []
     var rest = encoded[...]

@@ -1,9 +1,8 @@
 package import SystemPackage
 
 extension TrustedPath {
-  /// The resolved path of a private folder, made with mode 0700 where it or a parent is missing.
-  ///
-  /// What exists already is checked and left as it is.
+  /// The resolved path of a private folder. Missing folders are made with mode 0700; existing ones are checked and left as
+  /// they are.
   ///
   /// - Throws: ``StoreError`` `.denied` as ``privateFolder(_:)`` does, `.readOnly`, `.noSpace`, `.io`.
   package static func makePrivateFolder(_ folder: FilePath) throws(StoreError) -> FilePath {
@@ -15,7 +14,7 @@ extension TrustedPath {
     return checked
   }
 
-  /// Makes `folder` in its trusted, resolved parent. Another process making it at the same time is no error.
+  /// Makes `folder` in its trusted, resolved parent. Another process may make it at the same time.
   private static func make(_ folder: FilePath) throws(StoreError) -> FilePath {
     guard let name = folder.lastName else {
       throw StoreError(.denied, "there is no such folder", place: folder.string, cure: "choose another path")
@@ -27,7 +26,7 @@ extension TrustedPath {
     return made
   }
 
-  /// The resolved path of a folder that may hold private ones, made where it is missing.
+  /// The resolved path of a possible parent of private folders, made if missing.
   private static func trustedParent(_ folder: FilePath) throws(StoreError) -> FilePath {
     let folder = folder.isEmpty ? "." : folder
     if try Stat.ofLink(folder) == nil { return try make(folder) }
@@ -37,12 +36,12 @@ extension TrustedPath {
     return resolved
   }
 
-  /// Makes the names in `folder` durable: a new or renamed file survives a power loss only once its folder is synchronized.
+  /// Makes the names in `folder` durable: new or renamed files survive a power loss only after this.
   package static func synchronize(_ folder: FilePath) throws(StoreError) {
     let descriptor = folder.withPlatformString { coffer_open($0, O_RDONLY | O_DIRECTORY | O_CLOEXEC, 0) }
     guard descriptor >= 0 else { throw StoreError(errno: errno, "open the folder", place: folder) }
     defer { close(descriptor) }
-    // Some file systems cannot synchronize a folder and say EINVAL: their names are as durable as they will get.
+    // Some file systems cannot synchronize a folder: their names are as durable as they will get.
     guard fsync(descriptor) == 0 || errno == EINVAL else {
       throw StoreError(errno: errno, "synchronize the folder", place: folder)
     }

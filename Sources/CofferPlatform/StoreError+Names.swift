@@ -1,11 +1,11 @@
 extension StoreError.Kind {
-  /// The number of this kind on the agent's wire. It never changes, and none is used again.
+  /// The kind's number in the agent's protocol. It never changes, and is never reused.
   package var code: UInt8 { names.code }
 
-  /// The word that names this kind to programs. It never changes.
+  /// The kind's name for programs. It never changes.
   package var word: String { names.word }
 
-  /// The one table of the kinds' names. Without `default`: a new kind needs both before it compiles.
+  /// Without `default`: the compiler demands both names for a new kind.
   private var names: (code: UInt8, word: String) {
     switch self {
     case .invalidName: (1, "invalidName")
@@ -60,7 +60,7 @@ extension StoreError.Kind {
     }
   }
 
-  /// Each kind once, by code. Those that carry something carry zeros.
+  /// Each kind once, by code, with zeros for associated values.
   package static let all: [StoreError.Kind] = [
     .invalidName, .undeclared, .duplicateKey, .refused, .tooLarge(limit: 0), .reentrant, .closed,
     .undecodable(stored: ""), .unencodable, .expired, .clockBehind, .notFound, .alreadyExists, .ambiguous, .conflict,

@@ -2,136 +2,135 @@
 ///
 /// It never holds a value, secret or not. Switch over ``kind``; print ``description``.
 public struct StoreError: Error, Sendable {
-  /// A decision that a caller can take. Absence is not among them: an absent value reads as `nil`.
+  /// The reason for the error. Absence is none: an absent value reads as `nil`.
   public enum Kind: Sendable, Equatable {
     // The call is wrong.
-    /// A name is empty, too long or holds control characters.
+    /// A name is empty, too long or has control characters.
     case invalidName
     /// The key's space was not given when the router was opened.
     case undeclared
     /// Two declared keys share a name.
     case duplicateKey
-    /// A secret may not go where this call would put it, or somebody said no.
+    /// A secret may not go where this call would put it, or somebody refused.
     case refused
     /// The store, the system or a protocol cannot do this at all.
     case unsupported
-    /// Something that the call needs was not given: a credential at login, a folder of pins, the declaration of a key of a
-    /// session.
+    /// A requirement of the call is missing: a credential at login, a folder of pins, the declaration of a session's key.
     case incomplete
-    /// The closure that the caller gave threw; the error beneath is its own.
+    /// The caller's closure threw the underlying error.
     case closureThrew
     /// Larger than `limit` bytes.
     case tooLarge(limit: Int)
-    /// A call into Coffer from inside an `update` closure, which runs under the store's lock; or a write through a router from
-    /// inside a closure of its `transaction`.
+    /// A call into Coffer from an `update` closure, which runs under the store's lock; or a write through a router from a
+    /// closure of its `transaction`.
     case reentrant
     /// The store was closed.
     case closed
-    /// The object belongs to the process that this one was forked from.
+    /// The object belongs to the parent of this forked process.
     case afterFork
 
     // The value.
-    /// The stored bytes are not a value of the key's type; they are left alone. `stored` describes them.
+    /// The stored bytes, described by `stored`, are not a value of the key's type; they are kept.
     case undecodable(stored: String)
-    /// The value's own encoding failed; the stored value is left alone.
+    /// The value could not be encoded; the stored value is kept.
     case unencodable
-    /// The item is there and its expiry has passed.
+    /// The item has expired.
     case expired
-    /// This machine's clock is more than a day behind the vault's, so expiry cannot be judged.
+    /// This machine's clock is over a day behind the vault's: expiry cannot be judged.
     case clockBehind
-    /// No such item, where the call needs one.
+    /// The required item does not exist.
     case notFound
-    /// Already there, where the call must create.
+    /// The item to create exists.
     case alreadyExists
     /// Several items match.
     case ambiguous
-    /// Changed by someone else since it was read.
+    /// Another writer changed it after it was read.
     case conflict
-    /// Part of a transaction over both stores whose outcome is not known yet: the store that decides it cannot be asked now. Once
-    /// it can, all of the transaction was made, or nothing.
+    /// Part of a transaction over both stores, the outcome of which is unknown while the deciding store is unavailable. Once
+    /// it answers, all of the transaction was made, or nothing.
     case pending(TransactionID)
-    /// The transaction was given up before it came here, and nothing of it was made.
+    /// The transaction was given up earlier, and nothing of it was made.
     case givenUp
-    /// The change may or may not have been made: the place failed while the change was made durable, or an agent was asked for it
-    /// and did not answer. Check the stored value before trying again.
+    /// The change may have been made: making it durable failed, or an agent did not answer. Check the stored value before
+    /// trying again.
     case outcomeUnknown
 
     // The vault.
     /// Nothing has unlocked the vault.
     case locked
-    /// No agent is running that could hold the vault's key.
+    /// No agent is running to hold the vault's key.
     case noAgent
-    /// Nothing was given to unlock the vault with, or to make one with.
+    /// No credential was given to unlock or make the vault.
     case noCredentials
-    /// A passphrase's cost, a key file or a slot is not one that the vault could be opened with.
+    /// A passphrase's cost, a key file or a slot could not open the vault.
     case unfitSecret
-    /// No slot would remain, and nothing would open the vault.
+    /// No slot would remain to open the vault.
     case lastSlot
     /// The passphrase or key opens no slot.
     case wrongSecret
-    /// No vault at this place.
+    /// There is no vault at this place.
     case noVault
-    /// The file is something else than a vault.
+    /// The file is not a vault.
     case notAVault
-    /// Not readable as expected, by accident as far as can be told.
+    /// Unreadable, by accident as far as can be known.
     case damaged
-    /// Something authenticated does not fit: the file was changed by someone who does not hold the key.
+    /// Authentication failed: somebody without the key changed the file.
     case tampered
     /// An older state of this vault was put back.
     case rolledBack
-    /// The vault continued from an older state without this machine's writes.
+    /// The vault continued from an older state, without this machine's writes.
     case forked
-    /// Another vault stands where a known one was.
+    /// Another vault stands in place of a known one.
     case replaced
-    /// It is about another vault: one that the agent does not keep, or that a backup is not of.
+    /// It concerns another vault than the agent's or the backup's.
     case otherVault
     /// Nothing shows who made the vault: a recipient sees it for the first time.
     case unproven
-    /// The open file no longer stands at its path. A plain store says so where values that it knew are not in the files that
-    /// stand there now, once, and has opened those.
+    /// The open file no longer stands at its path. A plain store throws it once, after opening the files there now, if
+    /// values that it knew are missing from them.
     case moved
-    /// The file is a vault in use, and not all of it is in the file.
+    /// The file is a vault in use, and does not hold all of it.
     case inUse
     /// Made by a newer version than this one reads.
     case newerFormat(found: Int, supported: Int)
-    /// Unlocking needs more memory than there is, in bytes.
+    /// Unlocking needs more memory, in bytes, than there is.
     case kdfMemory(needs: Int, has: Int)
 
     // A server.
     /// It cannot be reached, or did not answer in time.
     case unreachable
-    /// It refuses a login, or what should renew one.
+    /// It refuses a login, or the renewal of one.
     case loginRefused
 
     // The machine.
     /// Another process holds the lock.
     case busy
-    /// Wrong permission, owner, mode or kind of a file.
+    /// A file has the wrong permission, owner, mode or kind.
     case denied
-    /// The place cannot be written.
+    /// The place is not writable.
     case readOnly
     /// The disk is full.
     case noSpace
-    /// Memory ran out, guarded memory above all.
+    /// Memory ran out, mostly guarded memory.
     case memory
-    /// Any other failure of the system, with its `errno`.
+    /// Another failure of the system, with its `errno`.
     case io(Int32)
   }
 
-  /// Which decision this is.
+  /// The reason.
   public let kind: Kind
-  /// What happened, in a clause without capital or full stop.
+  /// What happened: a clause without capital or full stop.
   public let what: String
-  /// The key or item it happened to.
+  /// The key or item concerned.
   public let key: String?
-  /// The file, or other place, it happened in.
+  /// The file, or other place, concerned.
   public let place: String?
-  /// What to do next, as a sentence without full stop.
+  /// What to do next: a sentence without full stop.
   public let cure: String
-  /// The error beneath, where there is one.
+  /// The error beneath, if any.
   public let underlying: (any Error)?
 
-  /// The step that ``cure`` advises, where a program may have a name of its own for it.
+  /// The step that ``cure`` advises, for programs with their own name for it.
   package let remedy: Remedy?
 
   /// An error of `kind`.
@@ -142,7 +141,6 @@ public struct StoreError: Error, Sendable {
     self.init(kind, what, key: key, place: place, cure: cure, underlying: underlying, remedy: nil)
   }
 
-  /// An error of `kind` whose cure is `remedy`.
   package init(
     _ kind: Kind, _ what: String, key: String? = nil, place: String? = nil, cure: String,
     underlying: (any Error)? = nil, remedy: Remedy?
@@ -156,18 +154,18 @@ public struct StoreError: Error, Sendable {
     self.remedy = remedy
   }
 
-  /// The same error, said of `key` where it named none.
+  /// The same error with `key`, if it named none.
   public func about(key: String) -> StoreError {
     StoreError(kind, what, key: self.key ?? key, place: place, cure: cure, underlying: underlying, remedy: remedy)
   }
 }
 
 extension StoreError: CustomStringConvertible {
-  /// `key 'token': the vault is locked (/home/me/vault.sqlite); unlock it first`. One line: control characters and others that
-  /// are not seen, which a refused name may hold, are spelled out.
+  /// `key 'token': the vault is locked (/home/me/vault.sqlite); unlock it first`. One line: control and invisible
+  /// characters, which a refused name may hold, are spelled out.
   public var description: String { (plainFacts + "; " + cure).spelledOut() }
 
-  /// The same without what to do next.
+  /// The description without the cure.
   package var facts: String { plainFacts.spelledOut() }
 
   private var plainFacts: String {

@@ -1,5 +1,4 @@
-// The one place that tells the C libraries apart: every other file imports CofferPlatform and sees the system's calls and types
-// by it.
+// Only this file tells the C libraries apart: all others import CofferPlatform for the system's calls and types.
 @_exported public import CCofferPlatform
 
 #if canImport(Glibc)
@@ -10,10 +9,10 @@
   @_exported public import Darwin
 #endif
 
-/// write(2), for types that have a method of that name.
+/// write(2), for types with a method of that name.
 package func systemWrite(_ descriptor: Int32, _ bytes: UnsafeRawPointer?, _ count: Int) -> Int { write(descriptor, bytes, count) }
 
-/// read(2), for types that have a method of that name.
+/// read(2), for types with a method of that name.
 package func systemRead(_ descriptor: Int32, _ buffer: UnsafeMutableRawPointer?, _ count: Int) -> Int {
   read(descriptor, buffer, count)
 }

@@ -1,17 +1,16 @@
 package import SystemPackage
 
-/// The system calls on which a store's promises rest, as values: tests replace one to make it fail, or to end the process at an
-/// exact point. Each returns the call's result, or the negated `errno`.
+/// The system calls on which a store's promises rest. Tests replace one to make it fail, or to end the process at an exact
+/// point. Each returns the call's result, or the negated `errno`.
 package struct SystemCalls: Sendable {
-  /// open(2) of a path with flags and mode.
   package var open: @Sendable (String, Int32, UInt32) -> Int32 = { path, flags, mode in
     repeating { coffer_open(path, flags, mode) }
   }
-  /// open(2) of a new file without a name in a folder, with a mode.
+  /// open(2) of a new, nameless file in a folder, with a mode.
   package var openUnnamed: @Sendable (String, UInt32) -> Int32 = { folder, mode in
     repeating { coffer_open_unnamed(folder, mode) }
   }
-  /// linkat(2): the name of such a file.
+  /// linkat(2): names such a file.
   package var name: @Sendable (_ fd: Int32, _ path: String) -> Int32 = { fd, path in repeating { coffer_name(fd, path) } }
   /// flock(2).
   package var lock: @Sendable (Int32, Int32) -> Int32 = { fd, operation in repeating { flock(fd, operation) } }
@@ -27,19 +26,19 @@ package struct SystemCalls: Sendable {
   package var read: @Sendable (_ fd: Int32, _ bytes: UnsafeMutableRawBufferPointer, _ offset: Int) -> Int = {
     repeating(pread, $0, $1, $2)
   }
-  /// fdatasync(2): contents, and the metadata needed to read them back.
+  /// fdatasync(2): contents, and the metadata needed to read them.
   package var synchronize: @Sendable (Int32) -> Int32 = { fd in repeating { dataSync(fd) } }
   /// rename(2).
   package var rename: @Sendable (_ from: String, _ to: String) -> Int32 = { old, new in
     repeating { renameFile(old, new) }
   }
-  /// renameat2(2) that replaces nothing: `EEXIST` where the name is taken. Where the file system knows only rename(2), that:
-  /// a second name, as ``NewName`` gives, would stay beside a file in use where its maker dies.
+  /// renameat2(2) without replacing: `EEXIST` if the name is taken. Where the file system cannot, rename(2): a second name,
+  /// as by ``NewName``, would stay beside a file in use if its maker dies.
   package var renameAnew: @Sendable (_ from: String, _ to: String) -> Int32 = { old, new in
     let result = repeating { coffer_rename_noreplace(old, new) }
     return [-EINVAL, -ENOSYS].contains(result) ? repeating { renameFile(old, new) } : result
   }
-  /// renameat2(2) that exchanges what two names stand for: `EINVAL` or `ENOSYS` where the file system cannot.
+  /// renameat2(2) that exchanges two names: `EINVAL` or `ENOSYS` where the file system cannot.
   package var exchange: @Sendable (_ one: String, _ other: String) -> Int32 = { one, other in
     repeating { coffer_rename_exchange(one, other) }
   }
@@ -50,12 +49,12 @@ package struct SystemCalls: Sendable {
   /// Called where a process may die: tests end it there.
   package var reached: (@Sendable (Step) -> Void)?
 
-  /// The real ones.
+  /// The real calls.
   package init() {}
 
   /// Points between two effects on a disk.
   package enum Step: String, Sendable, CaseIterable {
-    /// A record's bytes are in the journal; no reader sees them yet.
+    /// A record's bytes are in the journal, hidden from readers.
     case recordCopied
     /// A prepared batch is durable.
     case prepared
@@ -67,26 +66,26 @@ package struct SystemCalls: Sendable {
     case commitDurable
     /// The new property list is complete beside the old one.
     case listWritten
-    /// The new property list stands in the old one's place; the journal still holds its changes.
+    /// The new property list is in place; the journal still holds its changes.
     case listReplaced
     /// The journal is empty again, perhaps not durably.
     case journalEmptied
-    /// A journal that was made of one which was deleted has its name; the old one does not say so yet.
+    /// A new journal has a deleted one's name, which does not say so yet.
     case journalNamed
   }
 }
 
-// Files inside the closures above would name the members instead of the functions of the C library.
+// The closures above would call the members instead.
 private func renameFile(_ old: String, _ new: String) -> Int32 { rename(old, new) }
 private func unlinkFile(_ path: String) -> Int32 { unlink(path) }
 
 private func allocateBlocks(_ fd: Int32, _ offset: Int, _ count: Int) -> Int32 {
   #if canImport(Darwin)
-    // No posix_fallocate: zeros written out are real blocks too.
+    // No posix_fallocate: writing zeros makes real blocks too.
     let zeros = [UInt8](repeating: 0, count: count)
     return repeating { Int32(clamping: pwrite(fd, zeros, count, off_t(offset))) } < 0 ? -errno : 0
   #else
-    // It returns the number of the failure, and leaves it to the caller to go on after a signal.
+    // It returns its error number, and does not restart after a signal.
     while true {
       let failure = posix_fallocate(fd, off_t(offset), off_t(count))
       if failure != EINTR { return -failure }
@@ -102,7 +101,7 @@ private func dataSync(_ fd: Int32) -> Int32 {
   #endif
 }
 
-/// Repeats `call` while a signal interrupts it; a failure becomes the negated `errno`.
+/// Repeats `call` after signals; returns a failure as the negated `errno`.
 private func repeating<Result: SignedInteger>(_ call: () -> Result) -> Result {
   while true {
     let result = call()

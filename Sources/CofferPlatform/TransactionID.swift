@@ -1,9 +1,9 @@
-/// Names one transaction over both stores: 16 random bytes.
+/// The id of a transaction over both stores: 16 random bytes.
 public struct TransactionID: Sendable, Hashable, CustomStringConvertible {
   /// The 16 bytes.
   public let bytes: [UInt8]
 
-  /// A fresh id from the system's random source.
+  /// A new id from the system's random source.
   public static func random() -> TransactionID {
     var generator = SystemRandomNumberGenerator()
     return TransactionID(unchecked: (0..<16).map { _ in UInt8.random(in: .min ... .max, using: &generator) })
@@ -15,7 +15,6 @@ public struct TransactionID: Sendable, Hashable, CustomStringConvertible {
     self.bytes = bytes
   }
 
-  /// The id of no transaction.
   static let zero = TransactionID(unchecked: [UInt8](repeating: 0, count: 16))
 
   private init(unchecked bytes: [UInt8]) { self.bytes = bytes }

@@ -1,24 +1,23 @@
 package import SystemPackage
 
-/// Whether another user could read, replace or redirect a file of ours: asked before a store opens anything.
+/// Checks, before a store opens anything, whether another user could read, replace or redirect its files.
 ///
 /// The rule for folders is that of sshd's `StrictModes`: the file's folder and all of its parents belong to this user or to
-/// root, and neither their group nor others can write to them. A sticky folder of root, such as `/tmp`, is accepted as a
-/// parent, because nobody but the owner can rename what stands in it.
+/// root, and neither group nor others can write to them. A sticky folder of root, such as `/tmp`, is accepted as a parent:
+/// only the owner can rename a file in it.
 ///
-/// Symbolic links among the parents are resolved first, and the resolved chain is what is checked and used from then on: whoever
-/// owned a link on the way could only have led to another folder that passes. The last component is never followed.
+/// Symbolic links among the parents are resolved first, and only the resolved chain is checked and used: a link's owner
+/// could only have led to another folder that passes. The last component is never followed.
 ///
-/// Nothing here changes a mode or an owner. What is wrong is said, with the command that mends it.
+/// Nothing here changes a mode or an owner. Errors name the command that corrects them.
 package enum TrustedPath {
-  /// Permission bits that let anyone but the owner in.
   static let groupAndOthers: CInterop.Mode = 0o077
   private static let groupAndOthersWrite: CInterop.Mode = 0o022
   private static let sticky: CInterop.Mode = 0o1000
 
-  /// The resolved path of a private folder; nil when nothing is there.
+  /// The resolved path of a private folder; nil if there is none.
   ///
-  /// - Throws: ``StoreError/Kind/denied`` when it is a link, is not this user's alone, or a parent is not to be trusted.
+  /// - Throws: ``StoreError/Kind/denied`` for a link, a folder that others own or can enter, or an untrusted parent.
   package static func privateFolder(_ folder: FilePath) throws(StoreError) -> FilePath? {
     let folder = folder.isEmpty ? "." : folder
     guard let found = try Stat.ofLink(folder) else { return nil }
@@ -40,16 +39,16 @@ package enum TrustedPath {
     return resolved
   }
 
-  /// Whether programs of all users may need the content of `resolved`: closing one of these to others would stop the machine.
+  /// Whether all users' programs may need the content of `resolved`: closing it to others would stop the machine.
   private static func isOfTheSystem(_ resolved: FilePath) -> Bool {
     let trees = ["/boot", "/dev", "/etc", "/opt", "/proc", "/run", "/srv", "/sys", "/usr", "/var", "/System", "/Library"]
     return geteuid() == 0 && (resolved.components.count <= 1 || trees.contains { resolved.starts(with: FilePath($0)) })
   }
 
-  /// Where `folder` leads if it is a symbolic link of this user's in a folder that nobody else can write to, as those have who
-  /// keep their settings elsewhere; any other `folder` as it is.
+  /// The target of `folder` if it is this user's symbolic link in a folder that nobody else can write to, for settings kept
+  /// elsewhere; any other `folder` unchanged.
   ///
-  /// - Throws: ``StoreError/Kind/denied`` where others could lead the link elsewhere, `.io` for a link that leads nowhere.
+  /// - Throws: ``StoreError/Kind/denied`` if others could redirect the link, `.io` for a dangling link.
   package static func throughOwnLink(_ folder: FilePath) throws(StoreError) -> FilePath {
     guard !folder.isEmpty, let found = try Stat.ofLink(folder), found.type == .symbolicLink, found.userID.rawValue == geteuid(),
       let name = folder.lastComponent
@@ -59,7 +58,7 @@ package enum TrustedPath {
     return try resolve(folder)
   }
 
-  /// The status of `file`, in a folder that was checked before; nil if nothing is there.
+  /// The status of `file` in a checked folder; nil if nothing is there.
   ///
   /// - Throws: ``StoreError/Kind/denied`` unless it is a regular file of this user, with one name, closed to everyone else.
   package static func privateFile(_ file: FilePath) throws(StoreError) -> Stat? {
@@ -67,8 +66,7 @@ package enum TrustedPath {
     return try checked(found, file)
   }
 
-  /// The same of a file that others may remove at any time: one that lost its last name between the search for it and the look at
-  /// it is not there.
+  /// The same for a file that others may remove at any time: nil if it lost its last name meanwhile.
   package static func privatePassingFile(_ file: FilePath) throws(StoreError) -> Stat? {
     guard let found = try settled(file), found.linkCount > 0 else { return nil }
     return try checked(found, file)
@@ -93,7 +91,7 @@ package enum TrustedPath {
     return found
   }
 
-  /// The status of `file`. A file system in user space may report a removed second name for a second: then it is asked again.
+  /// A file system in user space may report a removed second name for a second: it is asked again.
   private static func settled(_ file: FilePath) throws(StoreError) -> Stat? {
     guard let found = try Stat.ofLink(file) else { return nil }
     guard found.linkCount > 1 else { return found }
@@ -101,7 +99,6 @@ package enum TrustedPath {
     return try Stat.ofLink(file)
   }
 
-  /// `path` from the root: a relative one means a place in the folder that is current now.
   package static func absolute(_ path: FilePath) throws(StoreError) -> FilePath {
     guard path.isRelative else { return path }
     guard let current = getcwd(nil, 0) else { throw StoreError(errno: errno, "find the current folder", place: path) }
@@ -109,7 +106,6 @@ package enum TrustedPath {
     return FilePath(platformString: current).pushing(path).lexicallyNormalized()
   }
 
-  /// `path` without symbolic links.
   package static func resolve(_ path: FilePath) throws(StoreError) -> FilePath {
     let resolved = path.withPlatformString { realpath($0, nil) }
     guard let resolved else { throw StoreError(errno: errno, "resolve the path", place: path) }
@@ -144,8 +140,8 @@ package enum TrustedPath {
     }
   }
 
-  /// Checks that the existing part of the way to `folder`, links followed, belongs to this user or root: if root made it, as
-  /// under sudo with the user's `HOME`, files would be lost to their owner. Unreadable parts are left to the opener.
+  /// Checks that the existing part of the way to `folder`, links followed, belongs to this user or root: files made by root,
+  /// as under sudo with the user's `HOME`, would be lost to their owner. Opening reports unreadable parts.
   ///
   /// - Throws: ``StoreError/Kind/denied``.
   package static func checkOwner(ofWayTo folder: FilePath) throws(StoreError) {
@@ -163,7 +159,7 @@ package enum TrustedPath {
     if owner != geteuid() { throw foreign(owner, path, kind) }
   }
 
-  /// Root in a user's home, as under sudo: given to root, the file would be lost to its owner.
+  /// For root in a user's home, as under sudo, chown is no cure: it would take the file from its owner.
   private static func foreign(_ owner: uid_t, _ path: FilePath, _ kind: String) -> StoreError {
     denied(
       "the \(kind) belongs to user \(owner), not to user \(geteuid()) who runs this", path,
@@ -176,6 +172,6 @@ package enum TrustedPath {
     StoreError(.denied, what, place: path.string, cure: cure)
   }
 
-  /// Permission bits in the way `chmod` takes them: `0644`.
+  /// Permission bits as `chmod` takes them: `0644`.
   private static func octal(_ found: Stat) -> String { "0" + String(found.mode.rawValue & 0o7777, radix: 8) }
 }

@@ -1,11 +1,11 @@
 internal import FoundationEssentials
 package import SystemPackage
 
-/// A file that is about to replace another. It has no name until its content is complete and durable, so that a process that dies
-/// leaves nothing of it. Two system calls then follow each other: one gives it a name, the other moves it to its place. On a
-/// system without nameless files, it has that name from the beginning.
+/// A file that is about to replace another. It stays nameless until its content is complete and durable, so that a dying
+/// process leaves nothing behind. Then two system calls in a row name it and move it into place. Without nameless files, it
+/// has the name from the beginning.
 ///
-/// A lock on the file itself shows that its maker lives. The next writer into the folder removes the remains of a dead one.
+/// Its lock shows that its maker lives. The next writer into the folder removes the remains of a dead one.
 struct UnfinishedFile: ~Copyable {
   private let target: FilePath
   private let calls: SystemCalls
@@ -13,7 +13,7 @@ struct UnfinishedFile: ~Copyable {
   private let draft: FilePath?
   private var name: FilePath?
 
-  /// A new, empty file beside the one that `file` replaces or makes.
+  /// A new, empty file beside the target of `file`.
   ///
   /// - Throws: ``StoreError`` `.noSpace`, `.readOnly`, `.denied`, `.io`.
   init(for file: AtomicFile) throws(StoreError) {
@@ -27,7 +27,7 @@ struct UnfinishedFile: ~Copyable {
       _ = calls.unlink(draft.string)
       (descriptor, name) = (try Self.make(draft, for: target, calls), draft)
     } else {
-      // For whatever reason: if it is none of the file system's abilities, the next call fails for it too, and says so.
+      // If the reason is not the file system's, the next call fails too, and reports it.
       let made = try Self.locked(beside: target, calls)
       (descriptor, name) = (made.descriptor, made.name)
     }
@@ -48,13 +48,13 @@ struct UnfinishedFile: ~Copyable {
       let name = randomName(beside: target)
       let made = try make(name, for: target, calls)
       _ = calls.lock(made, LOCK_EX | LOCK_NB)
-      // Gone where somebody swept the folder just now, before the lock was taken.
+      // Lost if another process swept the folder before the lock.
       if isStill(made, name) { return (made, name) }
       close(made)
     }
   }
 
-  /// Short, because the name of the target may have all the bytes that a name can have.
+  /// Short: the target's name may have the maximum length.
   private static func randomName(beside target: FilePath) -> FilePath {
     target.removingLastComponent().appending("." + String(UInt64.random(in: .min ... .max), radix: 36) + suffix)
   }
@@ -68,7 +68,7 @@ struct UnfinishedFile: ~Copyable {
         throw StoreError(errno: errno, "keep the file's owner", place: target)
       }
     }
-    // The process's umask may have taken bits away.
+    // The umask may have cleared bits.
     guard fchmod(descriptor, mode_t(mode & 0o777)) == 0 else {
       throw StoreError(errno: errno, "keep the file's mode", place: target)
     }
@@ -90,19 +90,17 @@ struct UnfinishedFile: ~Copyable {
     guard result >= 0 else { throw StoreError(errno: -result, doing, place: place) }
   }
 
-  /// The place for errors: a file without a name is known by its target.
   private var place: FilePath { name ?? target }
 
   // MARK: Place
 
-  /// Puts the file in the place of the target.
   mutating func putInPlace() throws(StoreError) {
     let name = try named()
     try check(calls.rename(name.string, target.string), "replace the file", target)
     keep()
   }
 
-  /// Gives the file the target's name, if nothing has it. ``discard()`` takes it away until ``keep()`` was called.
+  /// Names the file like the target, if that name is free. ``discard()`` removes it until ``keep()``.
   ///
   /// - Throws: ``StoreError`` `.alreadyExists`.
   mutating func putWhereNothingStands() throws(StoreError) {
@@ -116,9 +114,9 @@ struct UnfinishedFile: ~Copyable {
     name = target
   }
 
-  /// Exchanges the file and the target, which then stands under this file's name. Where the file system cannot, it is replaced.
+  /// Exchanges the file and the target, or replaces the target where the file system cannot.
   ///
-  /// - Returns: false where there is no target any more, or by now, as `isThere` says that there was or was not.
+  /// - Returns: false if the target has appeared or vanished since `isThere` was determined.
   mutating func exchange(isThere: Bool) throws(StoreError) -> Bool {
     let name = try named()
     let result = isThere ? calls.exchange(name.string, target.string) : calls.renameAnew(name.string, target.string)
@@ -138,18 +136,17 @@ struct UnfinishedFile: ~Copyable {
     return try isExpected(FileStatus(ofLinkAt: name))
   }
 
-  /// Exchanges them again.
   func putBack() throws(StoreError) {
     guard let name else { return }
     try check(calls.exchange(name.string, target.string), "put back what another program saved, from \(name)", target)
-    // Where somebody saved once more, over ours, that is the newest.
+    // If another program has saved over ours since, its file is the newest.
     if !Self.isStill(descriptor, name) { try check(calls.exchange(name.string, target.string), "put back a file", target) }
   }
 
   /// Leaves the file where it is.
   mutating func keep() { name = nil }
 
-  /// A name can be given where nothing stands alone, and taking the target's place is for names.
+  /// The file's name, given on demand: only a name can take the target's place.
   private mutating func named() throws(StoreError) -> FilePath {
     if let name { return name }
     if let draft { _ = calls.unlink(draft.string) }
@@ -159,24 +156,23 @@ struct UnfinishedFile: ~Copyable {
     return name
   }
 
-  /// Takes the name away again. Whatever remains under it is overwritten or removed by the next attempt.
+  /// Removes the name. The next attempt overwrites or removes remains.
   mutating func discard() {
     if let name { _ = calls.unlink(name.string) }
     keep()
   }
 }
 
-// What processes that died left under the name that a file has before it takes the place of another.
+// The remains of dead processes under the temporary name.
 extension UnfinishedFile {
   static let suffix = ".coffer-unfinished"
 
-  /// Removes what dead processes of this user left in `folder`. One that cannot be removed stays: `doctor` tells of it.
+  /// Removes the remains of this user's dead processes in `folder`. `doctor` reports those that stay.
   static func sweep(_ folder: FilePath, _ calls: SystemCalls) {
-    // While the lock is held, so that nobody else takes the name for dead at the same time.
+    // Under the lock, so that nobody else considers the name dead at the same time.
     for path in names(in: folder) { whileAbandoned(path, calls) { _ = calls.unlink(path.string) } }
   }
 
-  /// The files of this user in `folder` that no process works on any more.
   static func abandoned(in folder: FilePath) -> [FilePath] {
     var found: [FilePath] = []
     for path in names(in: folder) { whileAbandoned(path, SystemCalls()) { found.append(path) } }
@@ -189,8 +185,7 @@ extension UnfinishedFile {
     return entries.filter { $0.hasPrefix(".") && $0.hasSuffix(suffix) }.sorted().map { folder.appending($0) }
   }
 
-  /// Runs `body` with the lock of the file at `path`, where its maker does not hold it. Without locks nobody can tell, and it is
-  /// not run.
+  /// Runs `body` with the lock of `path`, unless its maker holds it or locks are unavailable.
   private static func whileAbandoned(_ path: FilePath, _ calls: SystemCalls, _ body: () -> Void) {
     let descriptor = calls.open(path.string, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0)
     guard descriptor >= 0 else { return }
@@ -202,7 +197,6 @@ extension UnfinishedFile {
     body()
   }
 
-  /// Whether `path` names the open file.
   static func isStill(_ descriptor: Int32, _ path: FilePath) -> Bool {
     var opened = stat(), named = stat()
     guard fstat(descriptor, &opened) == 0, path.withPlatformString({ lstat($0, &named) }) == 0 else { return false }
@@ -211,7 +205,6 @@ extension UnfinishedFile {
 }
 
 extension AtomicFile {
-  /// The files in `folder` that commands of this user were about to put in the place of others when they died. Nothing is
-  /// changed.
+  /// The files in `folder` left by this user's dead commands before they replaced others.
   package static func abandoned(in folder: FilePath) -> [FilePath] { UnfinishedFile.abandoned(in: folder) }
 }

@@ -2,7 +2,7 @@
 
 /// `noun` with its article: `an Int`, `a Bool`, `a UInt8`.
 package func withArticle(_ noun: String) -> String {
-  // The sound counts and not the letter; no type's name begins with a U as in "umbrella" so far.
+  // The sound counts, not the letter; so far no type's name begins with a U as in "umbrella".
   (noun.first.map { "AEIOaeio".contains($0) } ?? false ? "an " : "a ") + noun
 }
 
@@ -10,10 +10,10 @@ package func withArticle(_ noun: String) -> String {
 package func counted(_ count: Int, _ noun: String) -> String { "\(count) \(noun)\(count == 1 ? "" : "s")" }
 
 extension String {
-  /// The text with all spelled out that is not seen, or has other text seen in another place: a name must not move the cursor,
-  /// forge a line, or turn what follows it around.
+  /// The text with invisible and reordering characters spelled out: a name must not move the cursor, forge a line, or
+  /// reverse the text after it.
   ///
-  /// - Parameter kept: a character that stays as it is, such as the newline of a text that may have lines.
+  /// - Parameter kept: a character to keep, such as the newline.
   package func spelledOut(but kept: Unicode.Scalar? = nil) -> String {
     guard unicodeScalars.contains(where: { $0.isHidden || $0.isPartOfWriting }) else { return self }
     var text = "", before: Unicode.Scalar?
@@ -27,8 +27,8 @@ extension String {
 }
 
 extension Unicode.Scalar {
-  /// Control characters, line and paragraph separators, and what Unicode says may be ignored in showing a text: the signs that
-  /// change its direction (UAX 9) are among that.
+  /// Control characters, separators of lines and paragraphs, and characters that Unicode allows to ignore in display, such
+  /// as the signs that change its direction (UAX 9).
   package var isHidden: Bool {
     if isASCII { return value < 0x20 || value == 0x7F }
     switch properties.generalCategory {
@@ -38,11 +38,11 @@ extension Unicode.Scalar {
     return properties.isDefaultIgnorableCodePoint
   }
 
-  /// Joiners and variation selectors are part of how words of some scripts and emoji are written.
+  /// Joiners and variation selectors are part of words in some scripts and of emoji.
   package var isPartOfWriting: Bool { (0x200C...0x200D).contains(value) || (0xFE00...0xFE0F).contains(value) }
 
-  /// Whether such a sign does something to the character before it. After a Latin letter it does nothing, and two names would
-  /// look the same; the keys of a telephone are an exception (UTS 51).
+  /// Whether such a sign affects the character before it. After a Latin letter it does not, and two names would look the
+  /// same; the keys of a telephone are an exception (UTS 51).
   fileprivate func belongs(after before: Unicode.Scalar?) -> Bool {
     guard let before, !before.isPartOfWriting, !before.isHidden else { return value == 0x200D && before?.value == 0xFE0F }
     return !before.isASCII || (value == 0xFE0F && (before.properties.isEmoji))

@@ -1,4 +1,4 @@
-// One import for vaults on a server: their types, and their credentials.
+// One import for vaults on a server, with their types and credentials.
 
 @_exported public import struct CofferMemory.SecretBytes
 @_exported public import struct CofferPlatform.StoreError

@@ -3,12 +3,12 @@ internal import CofferVault
 internal import CofferVaultFormat
 internal import CofferVaultRows
 
-/// Lists of buckets that came with one answer.
+/// Lists of buckets from common answers.
 struct ListScan {
   private let table: RecordTable
   private let place: VaultPlace
   private var answers: [PostgresResult] = []
-  /// Where each bucket's entries stand among all of the answers; nil for a bucket that was not asked for.
+  /// Each bucket's range among all answers; nil for other buckets.
   private var ranges: [Int: Range<Int>] = [:]
   private var starts: [Int] = []
   private(set) var count = 0
@@ -21,7 +21,6 @@ struct ListScan {
     self.only = only
   }
 
-  /// The list of `bucket` alone.
   init(_ answer: PostgresResult, bucket: Int, _ place: VaultPlace) throws(StoreError) {
     self.init(RecordTable(ofBucket: bucket), place, only: bucket)
     try answer.check([PostgresResult.bytea, PostgresResult.bytea])
@@ -29,7 +28,7 @@ struct ListScan {
     try append(answer)
   }
 
-  /// The list of the bucket that `index` is in.
+  /// The list of the bucket with `index`.
   init(_ answer: PostgresResult, bucketWith index: [UInt8], _ place: VaultPlace) throws(StoreError) {
     try self.init(answer, bucket: IndexOrder.bits(index), place)
   }
@@ -52,7 +51,7 @@ struct ListScan {
     count += answer.count
   }
 
-  /// Where the entries of `bucket` stand; nil where nobody asked for them.
+  /// The range of `bucket`; nil if it was not requested.
   func entries(of bucket: Int) -> Range<Int>? {
     guard only.map({ $0 == bucket }) ?? true else { return nil }
     return ranges[bucket] ?? 0..<0
@@ -67,7 +66,7 @@ struct ListScan {
   }
 }
 
-/// An index as two numbers, which are ordered as its 16 bytes are.
+/// An index as two numbers, ordered like its 16 bytes.
 struct IndexOrder: Comparable {
   private let first: UInt64, second: UInt64
 
@@ -78,9 +77,7 @@ struct IndexOrder: Comparable {
 
   static func < (one: IndexOrder, other: IndexOrder) -> Bool { (one.first, one.second) < (other.first, other.second) }
 
-  /// The first ten bits.
   var bits: Int { Int(first >> 54) }
 
-  /// The first ten bits of an index.
   static func bits(_ index: some Collection<UInt8>) -> Int { index.prefix(2).reduce(0) { $0 << 8 | Int($1) } >> 6 }
 }

@@ -3,9 +3,9 @@ internal import CofferVault
 internal import CofferVaultRows
 
 extension PostgresServer {
-  /// Names of roles and settings are not repeated: numbers tell all that is needed. Rows of `pg_stat_replication` are there for
-  /// every role, and how a standby is waited for only for some: for a role that is not told all count as waited for. A backup
-  /// that is under way and who subscribes to some tables are no standbys.
+  /// Numbers suffice: names of roles and settings are not repeated. Every role sees the rows of `pg_stat_replication`, but
+  /// only some see `sync_state`: for the others, all standbys count as awaited. Running backups and subscribers are no
+  /// standbys.
   private static let question = """
     SELECT (SELECT CASE WHEN rolsuper THEN 1::bigint ELSE 0 END FROM pg_roles WHERE rolname = current_user),
       \(PostgresSchema.isAsynchronous),
@@ -16,14 +16,14 @@ extension PostgresServer {
       (extract(epoch FROM clock_timestamp()) * 1000)::bigint
     """
 
-  /// Schemas of copies, at most. Of more, the first ones are listed.
+  /// The most schemas of copies; further ones are not listed.
   private static let mostCopies = 100
 
   func report(_ url: String) throws(StoreError) -> ServerReport {
     let session = PostgresSession(try PostgresPlace(url), patience: nil)
     let connection = try session.open()
     defer { session.close() }
-    // The answer comes some time after the clock was read, and not before the question.
+    // The server's clock was read between the question and the answer.
     let asked = Self.now()
     try connection.ask(Self.question, until: session.deadline)
     let facts = try connection.answers(doing: "ask the server about itself", until: session.deadline)
@@ -56,7 +56,7 @@ extension PostgresServer {
     return report
   }
 
-  /// Seconds since 1970, by this machine.
+  /// Seconds since 1970 on this machine.
   static func now() -> Double {
     var time = timespec()
     clock_gettime(CLOCK_REALTIME, &time)

@@ -2,11 +2,10 @@ internal import CofferPlatform
 internal import CofferVault
 internal import CofferVaultRows
 
-/// The log of a vault on a server.
 struct PostgresLog: LogRows {
   let rows: PostgresRows
 
-  /// Rows of the log that are asked for at once.
+  /// Log rows per question.
   private static let logBatch = 1024
 
   func forEachLogRow(
@@ -37,12 +36,11 @@ struct PostgresLog: LogRows {
 
   private static let types = [PostgresResult.bigint, PostgresResult.bytea]
 
-  /// The query for rows from a number on, at most so many.
   static func question(_ schema: String) -> String {
     "SELECT seq, \(box) FROM \(schema).log WHERE seq >= $1 ORDER BY seq LIMIT $2"
   }
 
-  /// Of one that is longer the chain tells.
+  /// The chain reveals a longer one.
   private static let box = PostgresSchema.cut("box", RowLimits.rowBytes)
 
   func lendLogRow(_ seq: Int64, _ body: (UnsafeRawBufferPointer) throws(StoreError) -> Void) throws(StoreError) {
@@ -72,7 +70,7 @@ struct PostgresLog: LogRows {
   }
 }
 
-/// The outcomes on a server of transactions over two stores.
+/// The outcomes of transactions over two stores.
 struct PostgresOutcomes: OutcomeRows {
   let rows: PostgresRows
 
@@ -139,7 +137,7 @@ extension PostgresRows {
       DELETE FROM \(schema).decided WHERE octet_length(txid) <> \(RowLimits.transactionBytes) OR outcome < 1 OR outcome > 2
         OR time < \(times.lowerBound) OR time > \(times.upperBound)
       """)
-    // Nobody can tell which of too many are forged.
+    // Among too many, forged ones cannot be recognized.
     try queue(
       """
       DELETE FROM \(schema).decided WHERE outcome = 2
@@ -147,7 +145,7 @@ extension PostgresRows {
       """)
   }
 
-  /// The server's administrators check its storage.
+  /// For the server's administrators.
   func checkStorage(_ what: String) {}
 
   func during(_ work: RowsWork, _ body: () throws(StoreError) -> Void) throws(StoreError) { try body() }

@@ -3,7 +3,7 @@ internal import CofferVault
 internal import CofferVaultRows
 
 extension PostgresRows {
-  /// Makes the tables, and has `fill` write their first rows, in one transaction.
+  /// Makes the tables and, by `fill`, their first rows in one transaction.
   func make(_ fill: (any VaultRows) throws(StoreError) -> Void) throws(StoreError) {
     _ = try session.open()
     let statements = PostgresSchema.statements(schema, makesSchema: !session.facts.hasSchema)
@@ -15,8 +15,8 @@ extension PostgresRows {
     try finish(fill)
   }
 
-  /// Whether the state that was written last is there; nil where another one is. A commit that is still on its way is waited for:
-  /// a table of that name cannot be made meanwhile.
+  /// Whether the last written state is there; nil if another one is. Waits for a commit in progress, during which no table
+  /// of that name can be made.
   func isMade() throws(StoreError) -> Bool? {
     let written = lastPut
     let connection = try session.open()
@@ -31,10 +31,9 @@ extension PostgresRows {
       connection.rollBack(until: session.deadline)
       guard error.isOfSomethingThere else { throw error }
     }
-    // The server's account of its tables may be from before they existed.
+    // The server's facts about its tables may be outdated.
     session.close()
-    // A write, so that its own commit waits for the standby: a server that was started again no longer waits with the one that is
-    // looked for.
+    // A write's commit waits for the standby: a restarted server no longer waits with the commit in question.
     var found: [UInt8]?
     try beginWriting()
     do throws(StoreError) { try lendState { (bytes) throws(StoreError) in found = [UInt8](bytes) } } catch {
@@ -47,8 +46,7 @@ extension PostgresRows {
 }
 
 extension StoreError {
-  /// Whether a schema or a table could not be made because there is one: `duplicate_schema`, `duplicate_table`, and what two that
-  /// make it at once are told.
+  /// Whether the schema or table exists: `duplicate_schema`, `duplicate_table`, or the error of making it at the same time.
   var isOfSomethingThere: Bool {
     guard let failure = underlying as? PostgresFailure else { return false }
     return ["42P06", "42P07", "23505"].contains(failure.state)

@@ -3,15 +3,14 @@ internal import CofferVault
 internal import CofferVaultFormat
 internal import CofferVaultRows
 
-// Records. One by one they would cost a round trip each: where it was said which are asked for next, they come some hundred at a
-// time.
+// Each record would cost a round trip: announced ones come some hundred at a time.
 extension PostgresRows {
   private var reader: RecordReader { RecordReader(rows: self) }
 
   func expect(_ rows: ExpectedRows) throws(StoreError) {
     switch rows {
     case .lists(let table, let most):
-      // Before the transaction is reached for: the lists are asked for in it.
+      // Before the access to the transaction, within which the lists are read.
       let lists = try reader.scannedLists(table, most: most)
       transaction?.lists[table] = lists
     case .records(let table, let part):

@@ -4,30 +4,30 @@ internal import CofferVault
 internal import CofferVaultRows
 internal import SystemPackage
 
-/// The rows of a vault on a PostgreSQL server. It trusts the server only to store bytes: types and lengths are checked here, and
-/// the content of the rows is sealed.
+/// The rows of a vault on a PostgreSQL server, which is trusted only to store bytes: types and lengths are checked here, and
+/// the rows are sealed.
 ///
-/// The row of the state orders everything. A write locks it before it reads anything else, so that writers come one after the
-/// other. A read compares it with the last one that it saw, and asks for the rest in the same snapshot: by one statement for one
-/// item, and by a transaction if others have written since.
+/// The state's row orders everything. A write locks it before it reads anything else, so that writers take turns. A read
+/// compares it with the last state seen, and reads the rest in the same snapshot: by one statement for one item, or by a
+/// transaction after others' changes.
 final class PostgresRows: ServerRows {
   let session: PostgresSession
   let schema: String
   private(set) var isClosed = false
   var transaction: PostgresTransaction?
-  /// The state as this process saw it last, and how often somebody else has changed it since.
+  /// The last state seen, and the number of others' changes since.
   private var known: [UInt8]?
   private var version: Int64 = 0
-  /// The number of next writes that ask for the changes of others at once, because others write too.
+  /// The number of further writes that read others' changes at once.
   private var othersWrite = 0
-  /// So many writes in a row without one of others end that.
+  /// After so many writes in a row without one of others, it is 0.
   private static let mostOthersWrite = 8
   /// The announced rows, outside of a transaction.
   var announced: PostgresTransaction.Beginning?
-  /// The plain half that the next write makes too.
+  /// The plain half for the next write.
   private var companion: PlainHalf?
   private(set) var hasLostCommit = false
-  /// The state that was put when the tables were made.
+  /// The state put when the tables were made.
   private(set) var lastPut: [UInt8]?
 
   init(_ session: PostgresSession) {
@@ -36,7 +36,7 @@ final class PostgresRows: ServerRows {
   }
 
   var place: VaultPlace { session.shown }
-  // A server's account of its rights is no reason to remember less of it.
+  // A server's claim about its rights must not reduce what is remembered of it.
   var isUnwritableFile: Bool { false }
   var canRemoveOldBytes: Bool { false }
   var isRemote: Bool { true }
@@ -54,7 +54,7 @@ final class PostgresRows: ServerRows {
   func beginWriting() throws(StoreError) {
     hasLostCommit = false
     if !session.facts.mayWrite {
-      // The role may have been given the right since the connection was made.
+      // The role may have been granted the right since the connection was made.
       session.close()
       _ = try session.open()
     }
@@ -83,7 +83,7 @@ final class PostgresRows: ServerRows {
         .reentrant, "a transaction was begun inside another", place: place.description, cure: "use the one that is under way")
     }
     let ahead = announced.take()
-    // Of this write alone: a write that settles a lost commit, or follows one, has no companion.
+    // For this write alone: one that settles or follows a lost commit has no companion.
     let half = writing ? companion.take() : nil
     let (known, followsOthers) = (known, othersWrite > 0)
     let begun = try session.begin { [session] (connection) throws(StoreError) in
@@ -124,7 +124,6 @@ final class PostgresRows: ServerRows {
     if transaction.hasPut { known = transaction.state }
   }
 
-  /// Has `body` write in the transaction that is under way, and commits it.
   func finish(_ body: (any VaultRows) throws(StoreError) -> Void) throws(StoreError) {
     do throws(StoreError) { try body(self) } catch {
       rollBack()
@@ -145,7 +144,7 @@ final class PostgresRows: ServerRows {
       let (connection, deadline) = (try session.open(), session.deadline)
       for table in PostgresSchema.names { try connection.perform("DROP TABLE \(schema).\(table)", until: deadline) }
       _ = try connection.answers(doing: "remove the vault", until: deadline)
-      // Where plain values are in it too, it stays.
+      // Plain values in the schema keep it.
       try connection.perform("DROP SCHEMA \(schema)", until: deadline)
       _ = try connection.answers(doing: "remove the vault's schema", until: deadline)
     } catch {}
@@ -153,7 +152,7 @@ final class PostgresRows: ServerRows {
 
   func removeAllRows() throws(StoreError) {
     for table in PostgresSchema.names where table != SingleTable.state.rawValue { try remove(from: table, where: "true") }
-    // Its row stays, because a process that waits for its lock would find none, and hold none.
+    // The row stays: a process that waits for its lock would find none, and hold none.
     try remove(from: "state", where: "id <> 1")
   }
 
@@ -169,7 +168,6 @@ final class PostgresRows: ServerRows {
 
   // MARK: Asking within a transaction
 
-  /// Sends the queue and this question, and waits for its answer.
   func asked(
     _ sql: String, _ parameters: [PostgresConnection.Parameter] = [], _ types: [UInt32]
   ) throws(StoreError) -> PostgresResult {
@@ -180,7 +178,7 @@ final class PostgresRows: ServerRows {
     return answer
   }
 
-  /// Queues a change, which fails with the transaction if it does.
+  /// Queues a change whose failure fails the transaction.
   func queue(
     _ sql: String, _ parameters: [PostgresConnection.Parameter] = [], changesOne: Bool = false
   ) throws(StoreError) {
@@ -192,7 +190,7 @@ final class PostgresRows: ServerRows {
     try transaction.connection.perform(sql, parameters, changesOne: changesOne, until: session.deadline)
   }
 
-  /// Queues the removal of rows, which fails with the transaction where one of them stays.
+  /// The transaction fails if one of the rows stays.
   func remove(
     from table: String, where condition: String, _ parameters: [PostgresConnection.Parameter] = []
   ) throws(StoreError) {
@@ -202,7 +200,7 @@ final class PostgresRows: ServerRows {
       from: "\(schema).\(table)", where: condition, parameters, until: session.deadline)
   }
 
-  /// The transaction that is under way at the server.
+  /// The transaction, begun at the server if necessary.
   func current() throws(StoreError) -> PostgresTransaction {
     guard let transaction else {
       throw StoreError(.closed, "no transaction is under way", place: place.description, cure: "begin one")
@@ -291,7 +289,6 @@ final class PostgresRows: ServerRows {
 }
 
 extension SingleTable {
-  /// The query for its row.
   func question(_ schema: String) -> String { "SELECT \(bytes) FROM \(schema).\(rawValue) WHERE id = \(id) LIMIT 1" }
 
   var bytes: String {

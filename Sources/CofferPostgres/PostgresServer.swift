@@ -5,9 +5,9 @@ internal import CofferVaultRows
 
 /// Vaults on PostgreSQL servers: see <doc:SharedVault>.
 public enum PostgresVaults {
-  /// Lets this process open the vaults of places such as `postgresql://host/database#name`, as a ``/CofferVaultRows/VaultPlace``
-  /// that a text or a literal names. To be called once, before the first of them is opened; calling it again changes nothing.
-  /// libpq is loaded when a place first names a server.
+  /// Lets this process open the vaults of places such as `postgresql://host/database#name`, as a
+  /// ``/CofferVaultRows/VaultPlace`` from a text or a literal. Call it before opening the first of them; further calls have
+  /// no effect. libpq is loaded when a place first names a server.
   ///
   /// ```swift
   /// PostgresVaults.use()
@@ -17,8 +17,8 @@ public enum PostgresVaults {
     for scheme in PostgresPlace.schemes { VaultServers.use(PostgresServer(), forScheme: scheme) }
   }
 
-  /// The variables in which libpq finds parts that a place does not give, except the one with a password. A program that starts
-  /// another one for the same places passes them on. Source: "libpq — C Library, Environment Variables"; krb5(7) for the last.
+  /// The variables from which libpq completes a place, except the password. A program passes them on to one that it starts
+  /// for the same places. Source: "libpq — C Library, Environment Variables"; krb5(7) for the last.
   package static let variables = [
     "PGHOST", "PGHOSTADDR", "PGPORT", "PGDATABASE", "PGUSER", "PGPASSFILE", "PGREQUIREAUTH", "PGCHANNELBINDING", "PGSERVICE",
     "PGSERVICEFILE", "PGSYSCONFDIR", "PGOPTIONS", "PGSSLMODE", "PGSSLNEGOTIATION", "PGSSLCERT", "PGSSLKEY", "PGSSLCERTMODE",
@@ -26,7 +26,7 @@ public enum PostgresVaults {
     "PGKRBSRVNAME", "PGGSSENCMODE", "PGGSSLIB", "PGGSSDELEGATION", "PGLOADBALANCEHOSTS", "KRB5CCNAME",
   ]
 
-  /// Whether libpq can be loaded; nil, or why not.
+  /// The reason why libpq cannot be loaded; nil if it can.
   package static func obstacle() -> String? {
     do throws(StoreError) { _ = try PostgresLibrary.load() } catch { return error.what }
     return nil
@@ -82,7 +82,7 @@ struct PostgresServer: VaultServer {
       guard error.kind == .outcomeUnknown, rows.hasLostCommit else { throw error }
       try LostAnswer(error, of: "the vault", at: url).settle { () throws(StoreError) in try rows.isMade() }
     }
-    // Its tables are there now.
+    // The session's facts are from before its tables.
     session.close()
     return try open(url, patience: nil)
   }

@@ -3,40 +3,37 @@ internal import CofferVault
 internal import CofferVaultFormat
 internal import CofferVaultRows
 
-/// A transaction over the rows of a vault on a server, and what came along when it began.
+/// A transaction over a vault's rows, with those read at its beginning.
 ///
 /// Source: PostgreSQL, "Transaction Isolation", "Explicit Locking".
 final class PostgresTransaction {
   /// The questions at its beginning.
   struct Beginning {
-    /// The item that it is about.
+    /// The item concerned.
     let index: [UInt8]
     let needsList: Bool
-    /// Rows of the log with the changes of others.
+    /// Log rows with others' changes.
     let log: (first: Int64, most: Int)
   }
 
   let connection: PostgresConnection
   let isWriting: Bool
-  /// The writes of a plain store in the same database that it makes too.
+  /// A plain store's writes in the same database.
   let half: PlainHalf?
   private let session: PostgresSession
   private var schema: String { session.place.schema }
-  /// Whether it was one statement, which the server has answered: nothing is under way there.
+  /// Whether it was one answered statement: no transaction is open at the server.
   private(set) var isAnswered = false
-  /// The state as it is in this transaction.
   private(set) var state: [UInt8]?
-  /// Whether a state was put.
   private(set) var hasPut = false
-  /// Lists and records that came along with others.
+  /// Lists and records read ahead.
   var lists: [RecordTable: ListScan] = [:]
   var records: RecordScan?
   var ahead: RecordAhead?
-  /// The header and rows of the log from a number on, so many at most, until something is changed.
+  /// The header and some log rows from a number on, until a change.
   private(set) var header: PostgresResult?
   private(set) var log: (first: Int64, most: Int, rows: PostgresResult)?
 
-  /// A transaction that writes and was begun.
   init(_ connection: PostgresConnection, _ session: PostgresSession, isWriting: Bool = true, half: PlainHalf? = nil) {
     self.connection = connection
     self.session = session
@@ -46,15 +43,15 @@ final class PostgresTransaction {
 
   /// Begins to write, with the state locked.
   ///
-  /// - Parameter followsOthers: whether what tells of the commits of others is asked for too.
+  /// - Parameter followsOthers: whether to read the rows that show others' commits.
   static func writing(
     _ connection: PostgresConnection, _ session: PostgresSession, _ beginning: Beginning?, followsOthers: Bool, half: PlainHalf?
   ) throws(StoreError) -> PostgresTransaction {
     let transaction = PostgresTransaction(connection, session, half: half)
     try connection.perform("BEGIN ISOLATION LEVEL READ COMMITTED", until: session.deadline)
-    // The plain store's lock comes before the vault's everywhere.
+    // Everywhere the plain store's lock comes before the vault's.
     try half?.begin(connection, session)
-    // Alone and first: rows that were joined to it would come from before the wait for the lock.
+    // Alone and first: joined rows would be from before the wait for the lock.
     try connection.ask(
       "SELECT \(SingleTable.state.bytes), \(PostgresSchema.isAsynchronous) FROM \(session.place.schema).state WHERE id = 1 "
         + "LIMIT 1 FOR UPDATE",
@@ -63,7 +60,7 @@ final class PostgresTransaction {
     return transaction
   }
 
-  /// Begins to read: by one statement where `known` is the state and nothing but one record is asked for.
+  /// Begins to read: by one statement for a single record, if `known` is the state.
   static func reading(
     _ connection: PostgresConnection, _ session: PostgresSession, _ beginning: Beginning?, known: [UInt8]?
   ) throws(StoreError) -> PostgresTransaction {
@@ -83,7 +80,7 @@ final class PostgresTransaction {
     try connection.ask(SingleTable.state.question(schema), until: session.deadline)
   }
 
-  /// Sends what begins it, and takes the answers.
+  /// Sends the first questions, and takes the answers.
   private func begin(_ beginning: Beginning?, followsOthers: Bool) throws(StoreError) {
     do throws(StoreError) {
       if let beginning { try ask(beginning, followsOthers) }
@@ -131,9 +128,9 @@ final class PostgresTransaction {
     if isWriting { try session.checkDurability(answer.number(0, 1)) }
   }
 
-  /// Asks for the state and the record at `index` by one statement, which sees one state of the rows as a transaction does.
+  /// Reads the state and a record by one statement, which sees one snapshot as a transaction does.
   ///
-  /// - Returns: false where the state is not the one that is known: then more has to be read.
+  /// - Returns: false if the state is not the known one: more has to be read.
   private func readAtOnce(_ index: [UInt8], _ known: [UInt8]) throws(StoreError) -> Bool {
     try index.span.bytes.withUnsafeBytes { (index) throws(StoreError) in
       try connection.ask(RecordQuery.recordWithState(schema), [.bytes(index)], until: session.deadline)
@@ -145,21 +142,21 @@ final class PostgresTransaction {
     return true
   }
 
-  /// Has the server begin one where a statement was not enough. It sees what that saw: the state changes with each commit.
+  /// Begins a transaction after a statement was not enough. It sees the same rows: each commit changes the state.
   func goOn() throws(StoreError) {
     guard isAnswered else { return }
     let known = state
     try beginSnapshot()
     isAnswered = false
     try takeState(connection.answers(doing: "read the vault", until: session.deadline)[0])
-    // The engine reads everything anew then.
+    // The engine then reads everything again.
     guard state == known else {
       throw StoreError(
         .tampered, "the vault changed while it was read", place: session.shown.description, cure: "try again")
     }
   }
 
-  /// Sends the queue, and waits for the answer to the last question. Records that came ahead are kept.
+  /// Sends the queue, and waits for the last answer. Keeps records read ahead.
   func lastAnswer() throws(StoreError) -> PostgresResult {
     let answers = try connection.answers(doing: "read the vault", until: session.deadline)
     guard let last = answers.last else {
@@ -170,19 +167,18 @@ final class PostgresTransaction {
     return last
   }
 
-  /// Ends one that read.
+  /// Ends a read.
   func end() throws(StoreError) {
     if !isAnswered { try connection.endReading(until: session.deadline) }
   }
 
-  /// Ends one that failed.
   func rollBack() {
     if !isAnswered { connection.rollBack(until: session.deadline) }
   }
 
-  /// Notes that something is changed.
+  /// Discards rows read before a change.
   func willChange() { (header, log) = (nil, nil) }
 
-  /// Notes the state that was put, or that there is none any more.
+  /// Records the new state, or nil after its removal.
   func put(_ state: [UInt8]?) { (self.state, hasPut) = (state, state != nil) }
 }

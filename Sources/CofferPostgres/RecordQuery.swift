@@ -3,23 +3,21 @@ internal import CofferVault
 internal import CofferVaultFormat
 internal import CofferVaultRows
 
-/// The queries on the tables of records.
 enum RecordQuery {
-  /// Records that are asked for at once.
+  /// Records per question.
   static let batch = 256
-  /// Entries of lists that are asked for at once: 2 MiB.
+  /// List entries per question: 2 MiB.
   static let listBatch = 65_536
-  /// A value of more bytes is asked for by itself, so that a batch has 16 MiB at most.
+  /// Larger values are requested separately, so that a batch has at most 16 MiB.
   static let mostAhead = 65_536
 
-  /// Asks for the list of the bucket that `index` is in.
   static func askForList(
     _ schema: String, bucketWith index: [UInt8], _ connection: PostgresConnection, _ deadline: ContinuousClock.Instant
   ) throws(StoreError) {
     try askForList(schema, IndexOrder.bits(index), .present, connection, deadline)
   }
 
-  /// A table's first bucket begins at the empty index and its last has no end, so that no row lies between the buckets.
+  /// The first bucket begins at the empty index and the last has no end: no row lies outside.
   static func askForList(
     _ schema: String, _ bits: Int, _ table: RecordTable, _ connection: PostgresConnection, _ deadline: ContinuousClock.Instant
   ) throws(StoreError) {
@@ -42,7 +40,7 @@ enum RecordQuery {
   static let idx = PostgresSchema.cut("idx", RowLimits.indexBytes), rid = PostgresSchema.cut("rid", RowLimits.indexBytes)
   static let meta = PostgresSchema.cut("meta", RowLimits.rowBytes), value = PostgresSchema.cut("value", RowLimits.rowBytes)
 
-  /// The state and the present record at an index, if there is one, as they are at one moment.
+  /// The state and the present record, if any, at one moment.
   static func recordWithState(_ schema: String) -> String {
     """
     SELECT \(SingleTable.state.bytes), \(rid), \(meta), \(value)

@@ -3,11 +3,10 @@ internal import CofferVault
 internal import CofferVaultFormat
 internal import CofferVaultRows
 
-/// Asks for records and lists, within the transaction of the rows.
 struct RecordReader {
   let rows: PostgresRows
 
-  /// Lends the record that `answer` is about, whose columns begin with `first`.
+  /// Lends the record in `answer`; its columns begin with `first`.
   func lend(
     _ answer: PostgresResult, first: Int32 = 0, _ part: RecordPart, _ body: (borrowing RecordColumns) throws(StoreError) -> Void
   ) throws(StoreError) {
@@ -19,26 +18,26 @@ struct RecordReader {
         meta: answer.bytes(0, first + 1, RowLimits.sealedBytes), value: value))
   }
 
-  /// Lends the record that came along.
+  /// Lends the record read ahead.
   func lend(
     _ ahead: RecordAhead, _ part: RecordPart, _ body: (borrowing RecordColumns) throws(StoreError) -> Void
   ) throws(StoreError) {
     try ahead.rows.check(RecordQuery.types(.all, after: ahead.first))
-    // Beside a state stands no record as three columns without anything.
+    // Beside a state, three empty columns mean no record.
     guard ahead.rows.count > 0, ahead.first == 0 || !ahead.rows.isNull(0, ahead.first) else { return }
     try lend(ahead.rows, first: ahead.first, part, body)
   }
 
-  /// Takes records that were asked for and that nobody wants any more.
+  /// Takes requested records that are not needed any more.
   func endScan() throws(StoreError) {
     if rows.transaction?.records?.isAsked ?? false { _ = try rows.current().lastAnswer() }
     rows.transaction?.records = nil
   }
 
-  /// The record at `index` out of those that come with others; nil where it is not among them, or its value is too long for that.
+  /// The record at `index` from the batches; nil if it is absent, or too long for a batch.
   func scanned(_ index: UnsafeRawBufferPointer) throws(StoreError) -> ScannedRecord? {
     guard index.count == RowLimits.indexBytes else { return nil }
-    // Behind one that was asked for ahead may come one from `index` on. A server that has no end of them is not followed.
+    // One more batch may follow the requested one. The limit is for a server that sends them without end.
     for _ in 0..<3 {
       guard var scan = rows.transaction?.records else { return nil }
       let (found, isBehind) = try scan.record(at: index)
@@ -50,7 +49,7 @@ struct RecordReader {
     return nil
   }
 
-  /// Has the next records come, and asks for those behind them: the server finds these while the former are looked at.
+  /// Takes the next batch, and asks for the one after it, which the server finds meanwhile.
   private func askForMore(from index: UnsafeRawBufferPointer) throws(StoreError) {
     guard let scan = rows.transaction?.records else { return }
     if scan.isAsked {
@@ -69,7 +68,7 @@ struct RecordReader {
     rows.transaction?.records?.isAsked = true
   }
 
-  /// The records from `index` on. A long value is left out, and its length stands in the last column.
+  /// The records from `index` on. The last column has the length of a value that was omitted as too long.
   func batch(
     _ table: RecordTable, _ part: RecordPart, from index: UnsafeRawBufferPointer
   ) throws(StoreError) -> PostgresResult {
@@ -92,7 +91,7 @@ struct RecordReader {
 
   /// The lists of a table.
   ///
-  /// - Parameter most: entries that there can be: of more, a server could send without an end.
+  /// - Parameter most: the most entries: a server could send more without end.
   func scannedLists(_ table: RecordTable, most: Int) throws(StoreError) -> ListScan {
     var scan = ListScan(table, rows.place)
     var from: [UInt8] = []
@@ -109,17 +108,17 @@ struct RecordReader {
     }
   }
 
-  /// What came along is of before the change.
+  /// Rows read ahead are from before the change.
   func forgetAhead(_ table: RecordTable) {
     rows.transaction?.lists[table] = nil
     if table == .present { rows.transaction?.ahead = nil }
   }
 }
 
-/// A record that came along with the state, or the news that there is none.
+/// A record read ahead with the state, or its absence.
 struct RecordAhead {
   let index: [UInt8]
   let rows: PostgresResult
-  /// The first of its columns.
+  /// Its first column.
   let first: Int32
 }

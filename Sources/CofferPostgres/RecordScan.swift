@@ -3,7 +3,7 @@ internal import CofferVault
 internal import CofferVaultFormat
 internal import CofferVaultRows
 
-/// A record that came along with others.
+/// A record in a batch.
 struct ScannedRecord {
   private let answer: PostgresResult
   private let row: Int
@@ -15,12 +15,12 @@ struct ScannedRecord {
     self.part = part
   }
 
-  /// Whether its value came along, or it has none.
+  /// Whether its value is included, or it has none.
   private(set) var isWhole = true
   private var rid = UnsafeRawBufferPointer(start: nil, count: 0), meta = UnsafeRawBufferPointer(start: nil, count: 0)
   private var value: UnsafeRawBufferPointer?
 
-  /// The same, once its columns are found to be as they can be.
+  /// The same, after a check of its columns.
   func checked() throws(StoreError) -> ScannedRecord {
     var found = self
     found.rid = try answer.bytes(row, 1, RowLimits.indexBytes...RowLimits.indexBytes)
@@ -35,16 +35,16 @@ struct ScannedRecord {
   }
 }
 
-/// Records of a table that are asked for in the order of their indices, and come some hundred at a time.
+/// A table's records, read in order of their indices in batches of some hundred.
 struct RecordScan {
   let table: RecordTable
   let part: RecordPart
   private var batch: PostgresResult?
-  /// The first row of the batch that was not passed yet.
+  /// The batch's first row not yet passed.
   private var row = 0
-  /// The batch behind it, where it has come.
+  /// The next batch, if it has come.
   private(set) var next: PostgresResult?
-  /// Whether that was asked for, and has not come.
+  /// Whether that was requested, and has not come.
   var isAsked = false
 
   init(table: RecordTable, part: RecordPart) {
@@ -52,8 +52,7 @@ struct RecordScan {
     self.part = part
   }
 
-  /// The record at `index`, where it is in the batch, and whether it may stand behind it. Rows that stand before it are passed
-  /// for good.
+  /// The record at `index`, if in the batch, and whether it may come after it. Earlier rows are passed for good.
   mutating func record(at index: UnsafeRawBufferPointer) throws(StoreError) -> (found: ScannedRecord?, isBehind: Bool) {
     guard let batch else { return (nil, true) }
     let wanted = IndexOrder(index)
@@ -62,7 +61,7 @@ struct RecordScan {
       guard place < wanted else { return (place == wanted ? try ScannedRecord(batch, row, part).checked() : nil, false) }
       row += 1
     }
-    // Nothing stands behind the last of a batch that is not full.
+    // Nothing follows a batch that is not full.
     return (nil, batch.count == RecordQuery.batch)
   }
 

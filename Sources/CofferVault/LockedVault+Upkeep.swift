@@ -61,6 +61,17 @@ public struct PinMemory: Sendable, Equatable {
   public let refreshed: Date?
 }
 
+extension VaultPlace {
+  /// Makes this the place of a mirror if `options` remember a mirror of this machine there.
+  ///
+  /// - Throws: `StoreError` `.denied` for pins that are not private to this user, `.io`.
+  package mutating func readAsMirror(by options: VaultOptions) throws(StoreError) {
+    guard let path, !isMirror, let pins = options.pins else { return }
+    let mirror = try VaultPlace.mirror(path).absolute()
+    if try PinFolder(pins, calls: SystemCalls()).pin(ofMirrorAt: mirror) != nil { self = mirror }
+  }
+}
+
 extension LockedVault {
   /// The content of the pins in the options' folder. Changes nothing.
   ///

@@ -1,20 +1,21 @@
-/// How large and how entangled Coffer may be. A change that needs more raises a figure here, in its own commit.
+/// Limits of Coffer's size and entanglement. A change that needs more raises a figure here, in its own commit.
 enum Budget {
-  // Lines of .swift, .c and .h; of code, if neither blank nor only a comment.
+  // Lines of .swift, .c and .h; code lines are neither blank nor only a comment.
   static let sourceLines = 81_350
   static let codeLines = 62_350
   static let testLines = 70_650
   static let largestTarget = 19_500
-  /// The code that decides whether a thief learns nothing and an edit is found.
+  /// The code that keeps a thief from learning anything and detects edits.
   static let trustedCoreLines = 8_000
   static let trustedCore = [
     "CofferMemory/", "CofferVaultFormat/", "Engine/VerifiedView.swift", "Engine/OpenVault.swift", "Engine/RecordSet.swift",
     "Engine/SlotTable.swift", "Engine/Rotation.swift", "Engine/VaultLog.swift",
   ]
 
-  /// Files of a target in one circle of references. Folders are in none: each is a floor that uses only those below.
+  /// Files of a target in one circle of references. Folders form none: each uses only those below.
   static let fileCircle = 20
-  /// Members that a file of the vault's engine can see: all of its target but the private ones, and those that the two targets below show.
+  /// Members visible to a file of the vault's engine: all non-private ones of its target, and the visible ones of the two
+  /// targets below.
   static let engineMembers = 1_255
   static let storeRequirements = 21
 

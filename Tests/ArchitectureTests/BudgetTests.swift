@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-/// Holds `Budget`. `.ci/counts` prints the table, of this tree or another.
+/// Checks `Budget`. `.ci/counts` prints the table, of this tree or another.
 @Suite struct BudgetTests {
   private static let root = ProcessInfo.processInfo.environment["COFFER_TREE"].map { URL(filePath: $0) } ?? Package.root
 

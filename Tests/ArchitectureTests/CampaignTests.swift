@@ -1,16 +1,14 @@
 import Foundation
 import Testing
 
-/// Which tests a fast run leaves out, and how tests are named.
 @Suite struct CampaignTests {
-  /// The files with tests of all targets.
   private static func files() throws -> [SourceFile] {
     try Package.tests().filter {
       $0.text.contains("@Test") && !$0.path.hasPrefix("ArchitectureTests/") && !$0.path.hasPrefix("CofferTestSupport/")
     }
   }
 
-  /// Those with a campaign's sizes, which a plain search finds before a pattern looks at each line.
+  /// Files with a campaign's sizes, by a plain search before a pattern is matched with each line.
   private static func campaigns() throws -> [SourceFile] {
     // Made once: each evaluation of a literal parses it.
     let choice = /\bCampaign\.(isLong|size|cases|seed)\b/
@@ -47,7 +45,7 @@ import Testing
 
   @Test func `what starts programs says so`() throws {
     let start = /\bProcess\(\)|\bposix_spawn\(|\bHome\(\)|\bHome\.withVault\(|\bTool\("|\bPeer\(|\bTracedTool\(/
-    // It asks whether this process is allowed to do something, and starts no more than one program.
+    // It checks a permission of this process, and starts at most one program.
     let exempt: Set = ["CofferPlatformTests/TrustedPathTests.swift"]
     for file in try Self.files() where !exempt.contains(file.path) && file.code.contains(where: { $0.line.contains(start) }) {
       #expect(file.text.contains(/\.tags\([^)]*\.process\b/), "Tests/\(file.path)")
@@ -64,7 +62,7 @@ import Testing
   }
 
   @Test func `each test is named by a sentence of words`() throws {
-    // A name in words says what holds, and a run prints it as it stands.
+    // A name in words is a statement, which a run prints as it is.
     let declaration = /@Test(?s:(?!\bfunc\b|@Test).)*?\bfunc\s+(`[^`]+`|\w+)/
     var tests = 0
     for file in try Self.files() {

@@ -13,10 +13,10 @@ import Testing
   nonisolated(unsafe) private static let own = /COFFER_(HOME|VAULT|EXPECT_VAULT|KEY_FILE|PASSPHRASE_FILE|IDENTITY)\b/
   nonisolated(unsafe) private static let name = /\bcoffer [a-z]|--[a-z]|COFFER_/
 
-  /// What a text of the command line would say, in a literal that begins on the same line.
+  /// Command line terms, in a literal that begins on the same line.
   private static func names(in line: String) -> Bool {
     guard let quote = line.firstIndex(of: "\"") else { return false }
-    // These the library reads itself: its places, and what Credentials.standard() finds.
+    // The library itself reads these: its places, and the sources of Credentials.standard().
     let text = line[quote...].replacing(own, with: "")
     return text.contains(name)
   }

@@ -1,13 +1,12 @@
 import Foundation
 
-/// The figures of a tree that `Budget` limits.
 struct Counts {
   let lines: [(name: String, count: Int, most: Int)]
   let references: [String: References]
   let folderCircles: [String: [[String]]]
   let fileCircles: [String: [[String]]]
 
-  /// - Parameter root: a tree of Coffer's; the package itself, or another one to compare it with.
+  /// - Parameter root: a Coffer tree; the package itself, or another one for comparison.
   init(of root: URL) throws {
     let sources = try Self.texts(below: root.appending(path: "Sources"), suffixes: [".swift", ".c", ".h"])
     let tests = try Self.texts(below: root.appending(path: "Tests"), suffixes: [".swift", ".c", ".h"])
@@ -64,7 +63,7 @@ struct Counts {
       + circles(folderCircles, "folders", 1) + circles(fileCircles, "files", Budget.fileCircle)).joined(separator: "\n")
   }
 
-  /// `System/CofferMemory/A.swift` and `CofferMemory/A.swift` are of the target CofferMemory.
+  /// `System/CofferMemory/A.swift` and `CofferMemory/A.swift` belong to the target CofferMemory.
   static func target(of path: String) -> String {
     let parts = path.split(separator: "/")
     return String(parts.first { $0.hasPrefix("Coffer") || $0.hasPrefix("CCoffer") } ?? parts[0])
@@ -98,7 +97,7 @@ struct Counts {
     return (words, clauses)
   }
 
-  /// The declarations of types and of the top level that are not private, or that other targets see.
+  /// Non-private declarations of types and of the top level, or those visible to other targets.
   private static func visibleMembers(_ files: [(path: String, text: String)], fromOutside: Bool = false) -> Int {
     let declaration =
       /^ {0,2}(?:@\w+(?:\([^)]*\))? )*(?:(?:public|package|internal|static|final|mutating|nonisolated|consuming|borrowing|lazy|override|convenience) )*(?:private\(set\) )?(?:func|var|let|init|subscript)\b/
@@ -111,7 +110,6 @@ struct Counts {
     }
   }
 
-  /// The functions and properties that the protocol `Store` asks of a store.
   private static func requirements(_ text: String) -> Int {
     guard let start = text.range(of: "public protocol Store<"), let end = text[start.upperBound...].range(of: "\n}") else {
       return 0

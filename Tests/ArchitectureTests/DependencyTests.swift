@@ -2,7 +2,6 @@ import CofferTestSupport
 import Foundation
 import Testing
 
-/// What a package fetches that depends on this one.
 @Suite(.serialized, .tags(.process), .wholeRun)
 struct DependencyTests {
   private static let manifest = """
@@ -14,8 +13,8 @@ struct DependencyTests {
       targets: [.target(name: "app", dependencies: [.product(name: "Coffer", package: "IDENTITY")])])
     """
 
-  /// The packages that SwiftPM fetches for a package that names this one with `traits`; the test is skipped where it can reach
-  /// none.
+  /// The packages that SwiftPM fetches for a package that depends on this one with `traits`; skips the test if none is
+  /// reachable.
   private func fetched(_ traits: String) throws -> [String] {
     let folder = FileManager.default.temporaryDirectory.appending(path: "coffer-dependency-\(UUID().uuidString)")
     defer { try? FileManager.default.removeItem(at: folder) }
@@ -47,7 +46,6 @@ struct DependencyTests {
     let with = try fetched("")
     #expect(without == ["swift-log", "swift-system"])
     #expect(with == ["swift-argument-parser", "swift-log", "swift-system"])
-    // Beside it what swift-configuration itself asks for.
     let configured = try fetched(", traits: [\"Configuration\"]")
     #expect(configured.contains("swift-configuration") && !configured.contains("swift-argument-parser"))
   }

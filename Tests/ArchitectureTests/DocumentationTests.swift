@@ -1,7 +1,6 @@
 import Foundation
 import Testing
 
-/// What the documentation must name, so that nothing is added in silence.
 @Suite struct DocumentationTests {
   private static let catalogue = Package.sources.appending(path: "Coffer/Coffer.docc")
 
@@ -61,7 +60,7 @@ import Testing
     }
   }
 
-  /// A time that the page on blocking tells, and what keeps it. Whoever changes the one looks at the other.
+  /// A time in the page on blocking, and its code: a change of one needs a look at the other.
   private static let times: [(said: String, file: String, kept: String)] = [
     ("| 80 ms for a list", "CofferDefaults/List/ListContent.swift", "attempts = 5"),
     ("| 80 ms for a list", "CofferDefaults/List/ListContent.swift", "pauseNanoseconds: UInt64 = 20_000_000"),

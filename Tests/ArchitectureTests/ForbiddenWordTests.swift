@@ -22,7 +22,7 @@ import Testing
     for file in try libraryFiles() {
       let code = file.code
       for (index, (number, line)) in code.enumerated() where line.contains("fatalError(") {
-        // The attribute stands above the declaration's signature, which may take several lines.
+        // The attribute precedes the declaration's signature, which may take several lines.
         let above = code[max(0, index - 12)...index].map(\.line)
         let declaration = above.suffix(from: above.lastIndex { $0.allSatisfy(\.isWhitespace) } ?? above.startIndex)
         if !declaration.contains(where: { $0.contains("unavailable") }) {
@@ -33,7 +33,7 @@ import Testing
   }
 
   @Test func `no initializer leaves a vault uncompared with its pins unless it is told to`() throws {
-    // What is no part of the API leaves the choice to what is.
+    // Internal code leaves the choice to the API.
     for file in try libraryFiles() where !file.path.hasPrefix("CofferVault/Engine/") {
       for (number, line) in file.code where line.contains("= .withoutPins") {
         Issue.record("Sources/\(file.path):\(number): without pins by default")
@@ -41,7 +41,7 @@ import Testing
     }
   }
 
-  // swift-format's NeverForceUnwrap looks at the syntax; this holds where its run was forgotten.
+  // swift-format's NeverForceUnwrap checks the syntax; this holds if its run was forgotten.
   @Test func `nothing is force-unwrapped`() throws {
     let unwrap = /[\w\)\]]!(?!=)/
     for file in try libraryFiles() {

@@ -1,9 +1,8 @@
 import Foundation
 import Testing
 
-/// The package that `.ci/fuzz` builds has the same sources under links, and says anew what they depend on.
+/// The package that `.ci/fuzz` builds links to the same sources, and repeats their dependencies.
 @Suite struct FuzzPackageTests {
-  /// The targets of a manifest, each with those parts of the house that it depends on.
   private static func targets(_ manifest: String) throws -> [String: Set<String>] {
     let text = try String(contentsOf: Package.root.appending(path: manifest), encoding: .utf8)
     var found: [String: Set<String>] = [:]

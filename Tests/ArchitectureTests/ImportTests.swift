@@ -1,11 +1,11 @@
 import Foundation
 import Testing
 
-/// SwiftPM lets a target import whatever it reaches; these are the arrows that are meant.
+/// SwiftPM lets a target import anything it reaches; these are the intended imports.
 @Suite struct ImportTests {
   /// The language and its toolchain's libraries: allowed everywhere.
   static let toolchain: Set<String> = ["FoundationEssentials", "Synchronization", "Swift", "Dispatch", "Observation"]
-  /// The system's C library, in its three spellings: one file imports it, and all others import `CofferPlatform`.
+  /// The system's C library, in its three spellings, which one file imports; all others import `CofferPlatform`.
   static let system: Set<String> = ["Glibc", "Musl", "Darwin"]
 
   static let arrows: [String: Set<String>] = [
@@ -57,9 +57,9 @@ import Testing
       "SystemPackage",
       "Testing", "Foundation",
     ],
-    // The one store that is Foundation's.
+    // The only store over Foundation.
     "CofferFoundation": ["CofferStorage", "CofferPlatform", "Foundation"],
-    // What a user writes: one import.
+    // A user's program: one import.
     "CofferExample": ["Coffer", "Foundation"],
     "CofferBenchmarks": [
       "Coffer", "CofferDefaults", "CofferPostgres", "CofferStorage", "CofferValues", "CofferVault", "CCofferLibraries",

@@ -1,14 +1,14 @@
 import Foundation
 import Testing
 
-/// A number from a vault's file can be any: an unchecked sum of it would end the process. `ByteReader` hands out eight bytes
-/// through `FileCounter` alone, and these hold the ways around it closed.
+/// An unchecked sum of a number from a vault's file would end the process. `ByteReader` returns eight bytes only as
+/// `FileCounter`, and these tests close the ways around it.
 @Suite struct NumberTests {
   private func vaultFiles() throws -> [SourceFile] {
     try Package.files(of: "CofferVault").filter { !$0.path.hasSuffix("Bytes/FileCounter.swift") }
   }
 
-  /// Where eight bytes are read otherwise: bounded on the spot, or compared and nothing else.
+  /// Other readers of eight bytes: bounded on the spot, or only compared.
   static let readers: Set<String> = [
     "CofferVaultFormat/Bytes/ByteReader.swift", "CofferVaultRows/Rows/StoredParts.swift",
     "CofferVaultRows/SQLite/VaultDatabase+Records.swift",
@@ -28,7 +28,7 @@ import Testing
     let sum =
       /(generation|revision|epoch|records|logSequence|statedGeneration\(\)|knownGeneration\(\))\)?( \?\? \w+\)?)? ?\+ 1\b/
     for file in try vaultFiles() where file.text.contains("+ 1") {
-      // Of a state that was read, and so was checked, what one row more makes of its place in the log.
+      // A checked state's place in the log, plus one row.
       for (number, line) in file.code where line.contains(sum) && !line.contains("Int(clamping: view.state.logSequence + 1") {
         Issue.record("Sources/\(file.path):\(number): use FileCounter.next: \(line)")
       }

@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-/// One source for Linux and macOS. Nothing here shows that it compiles on macOS; only that nothing was written for Linux alone by
+/// One source for Linux and macOS. This does not show that it compiles on macOS; only that nothing is for Linux alone by
 /// oversight.
 @Suite struct PlatformTests {
   @Test func `one file tells the C libraries apart, and names all three`() throws {
@@ -11,7 +11,7 @@ import Testing
     }
     #expect(telling.map(\.path) == ["CofferPlatform/System.swift"])
     #expect(telling.flatMap(\.imports).map(\.module) == ["CCofferPlatform", "Glibc", "Musl", "Darwin"])
-    // What is for one system as a whole has a counterpart for the other.
+    // A file for only one system has a counterpart for the other.
     let forLinux = files.filter { $0.text.hasPrefix("#if !canImport(Darwin)") },
       forMacOS = files.filter { $0.text.hasPrefix("#if canImport(Darwin)") }
     #expect(

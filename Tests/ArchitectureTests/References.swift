@@ -1,7 +1,5 @@
-/// The references between the files of one target: a file refers to another if it names a type or function that the other declares at its
-/// top level.
+/// The references between a target's files: a file refers to another if it names a top-level type or function of the other.
 struct References {
-  /// For each file, the files to which it refers.
   let files: [String: Set<String>]
 
   init(_ sources: [SourceFile]) {
@@ -10,12 +8,11 @@ struct References {
     for (path, names) in scanned { for name in names.visible { places[name, default: []].insert(path) } }
     files = Dictionary(
       uniqueKeysWithValues: scanned.map { path, names in
-        // A name that the file declares itself, at whatever depth, is that one.
+        // A name declared in the file, at any depth, refers to that declaration.
         (path, names.used.subtracting(names.declared).reduce(into: Set()) { $0.formUnion(places[$1] ?? []) }.subtracting([path]))
       })
   }
 
-  /// The same references between folders.
   var folders: [String: Set<String>] {
     var folders: [String: Set<String>] = [:]
     for (file, others) in files {
@@ -25,7 +22,7 @@ struct References {
     return folders
   }
 
-  /// The references from a folder of `circle` to another one of it, the rarest first: those to mend.
+  /// The references from a folder of `circle` to another one of it, the rarest first: those to fix.
   func thin(in circle: [String]) -> [String] {
     var pairs: [String: [String]] = [:]
     for (file, others) in files {
@@ -41,7 +38,7 @@ struct References {
 
   static func folder(of file: String) -> String { file.split(separator: "/").dropLast().joined(separator: "/") }
 
-  /// The circles of a graph, the largest first: sets of nodes, each of which reaches each other one (Tarjan 1972).
+  /// The circles of a graph, the largest first: sets of mutually reachable nodes (Tarjan 1972).
   static func circles(_ graph: [String: Set<String>]) -> [[String]] {
     var index: [String: Int] = [:], low: [String: Int] = [:], open: Set<String> = [], stack: [String] = [],
       circles: [[String]] = []
@@ -65,11 +62,10 @@ struct References {
   }
 }
 
-/// The names of one file: read as bytes, without comments and the text of string literals.
+/// A file's names: read as bytes, without comments and the text of string literals.
 struct Names {
-  /// Types and functions of the top level that other files see.
   private(set) var visible: Set<String> = []
-  /// All types that the file declares, and the functions of its top level.
+  /// All types that the file declares, and its top-level functions.
   private(set) var declared: Set<String> = []
   /// Words that may name a type or function: not members, which follow a period.
   private(set) var used: Set<String> = []
@@ -114,7 +110,7 @@ struct Names {
         bytes.removeFirst()
       default:
         bytes.removeFirst()
-        // The formatter indents all but the top level: a regular expression's braces do no harm beyond it.
+        // The formatter indents everything below the top level, so a regular expression's braces do no harm beyond it.
         if byte == UInt8(ascii: "\n"), let next = bytes.first, next == UInt8(ascii: "@") || Self.isLetter(next) {
           (depth, isPrivate, keyword, isImport) = (0, false, "", false)
         }
@@ -142,7 +138,6 @@ struct Names {
     }
   }
 
-  /// Passes over a literal, and reads the code within it.
   private mutating func literal(_ bytes: inout ArraySlice<UInt8>) {
     let quote = UInt8(ascii: "\""), pound = UInt8(ascii: "#"), escape = UInt8(ascii: "\\")
     let pounds = bytes.prefix { $0 == pound }.count

@@ -2,14 +2,13 @@ import CofferTestSupport
 import Foundation
 import Testing
 
-/// The scripts that say what is in a release and who signed it, on small input. `.ci/release --check` tries the whole.
+/// The scripts for a release, on small input. `.ci/release --check` tests the whole.
 @Suite(.serialized, .tags(.process), .wholeRun)
 final class ReleaseTests {
   private let folder = FileManager.default.temporaryDirectory.appending(path: "coffer-release-\(UUID().uuidString)")
   init() throws { try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true) }
   deinit { try? FileManager.default.removeItem(at: folder) }
 
-  /// Runs a program in the folder of the test.
   private func run(_ command: String...) throws -> (status: Int32, output: Data, text: String) { try run(command) }
 
   private func run(_ command: [String]) throws -> (status: Int32, output: Data, text: String) {
@@ -66,7 +65,7 @@ final class ReleaseTests {
 
   // The signature
 
-  /// Whether the script, and minisign where it is there, take `file`; both must say the same.
+  /// Whether the script, and minisign if installed, accept `file`; both must agree.
   private func holds(_ file: String, key: String, minisign: Bool) throws -> Bool {
     let ours = try run(script("verify"), key, file)
     #expect([0, 1].contains(ours.status), "\(ours.text)")
@@ -77,7 +76,7 @@ final class ReleaseTests {
     return ours.status == 0
   }
 
-  /// A key and a signature as minisign makes them, made by OpenSSL and b2sum.
+  /// A key and a signature in minisign's format, made by OpenSSL and b2sum.
   private func signByHand(_ file: String, key: String) throws {
     let number: [UInt8] = [1, 2, 3, 4, 5, 6, 7, 8]
     #expect(try run("openssl", "genpkey", "-algorithm", "ed25519", "-out", "\(key).pem").status == 0)
@@ -168,11 +167,11 @@ final class ReleaseTests {
     guard version.status == 0 else { try Test.skip("no Debian packages") }
     try write("dependencies", Self.dependencies)
     try write("resolved", Self.resolved)
-    // A rule of make, as the linker writes it; what this build made itself is no material.
+    // A make rule, as the linker writes it; files made by this build are no material.
     try write(
       "inputs",
       "coffer: \\\n  /x/.build/release/main.o \\\n  /nowhere/libsmall.a \\\n  /usr/lib/libc.so\n\n/nowhere/libsmall.a:\n")
-    // A program that needs the C library alone, and whose text names a library that it would load.
+    // A program that needs only the C library, but contains the name of a library to load.
     let program = try Data(contentsOf: URL(filePath: "/bin/true")) + Data("\0libcoffer-none.so.7\0".utf8)
     try program.write(to: folder.appending(path: "program"))
 
@@ -193,7 +192,7 @@ final class ReleaseTests {
     #expect(try hash == String(run("sha256sum", "program").text.prefix(64)))
     #expect((bill["metadata"] as? [String: Any])?["timestamp"] as? String == "2023-11-14T22:13:20Z")
 
-    // Compared with another: a library of the machine may be newer, and one that is linked in may not.
+    // In a comparison, the machine's libraries may be newer, but linked-in ones may not.
     let text = try String(contentsOf: folder.appending(path: "bill"), encoding: .utf8)
     try write("machine", text.replacing("\"version\": \"\(version.text)\"", with: "\"version\": \"9\""))
     try write("other", text.replacing("\"bbbb\"", with: "\"cccc\""))
@@ -201,7 +200,6 @@ final class ReleaseTests {
     let said = "of this machine: libc6: 9 in the release, \(version.text) here"
     #expect(same.status == 0 && same.text.contains(said), "\(same.text)")
     #expect(other.status == 1 && other.text.contains("different: swift-b"), "\(other.text)")
-    // One package no longer needs the other.
     var apart = bill
     let arrows = try #require(bill["dependencies"] as? [[String: Any]])
     #expect(arrows.contains { ($0["dependsOn"] as? [String])?.contains { $0.contains("swift-a") } == true })

@@ -1,6 +1,5 @@
 import Foundation
 
-/// The package as it lies on disk.
 enum Package {
   static let root = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
   static let sources = root.appending(path: "Sources")
@@ -9,15 +8,13 @@ enum Package {
     try FileManager.default.contentsOfDirectory(atPath: folder.path()).sorted()
   }
 
-  /// The Swift files of one target, with their paths below `Sources`.
   static func files(of target: String) throws -> [SourceFile] {
     try ofSources.get().filter { $0.path.hasPrefix(target + "/") }
   }
 
-  /// The Swift files under `Tests`, with their paths below it.
   static func tests() throws -> [SourceFile] { try ofTests.get() }
 
-  // All tests look at the same files, and each is read once.
+  // Shared by all tests, so each file is read once.
   private static let ofSources = Result { try files(under: sources) }
   private static let ofTests = Result { try files(under: root.appending(path: "Tests")) }
 
@@ -28,11 +25,10 @@ enum Package {
   }
 }
 
-/// One source file, seen as lines of code without comments.
 struct SourceFile {
   let path: String
   let text: String
-  /// Lines with their numbers; comments and the contents of one-line string literals are left out.
+  /// Lines with their numbers, without comments and the contents of one-line string literals.
   let code: [(number: Int, line: String)]
 
   init(path: String, text: String) {
@@ -43,7 +39,6 @@ struct SourceFile {
     }
   }
 
-  /// The modules that this file imports.
   var imports: [(number: Int, module: String)] {
     code.compactMap { number, line in
       let words = line.split(whereSeparator: \.isWhitespace).map(String.init)
@@ -61,7 +56,7 @@ struct SourceFile {
   }
 
   static func withoutLiteralsAndComments(_ line: String) -> String {
-    // Most lines have neither, and are not looked at letter by letter.
+    // Most lines have neither, and are not scanned.
     guard line.utf8.contains(where: { $0 == UInt8(ascii: "\"") || $0 == UInt8(ascii: "/") }) else { return line }
     // By bytes: none of these signs is part of another one.
     var code: [UInt8] = []

@@ -1,8 +1,8 @@
 import Testing
 
-/// A store is used through `Store`, which has whatever its users need: which store it is, nobody asks.
+/// A store is used through `Store`, which has everything its users need.
 @Suite struct StoreCastTests {
-  /// A cast to a type or protocol of stores, or a question for one. The type of errors is called StoreError.
+  /// A cast to a store type or protocol, or a test for one. The error type is called StoreError.
   nonisolated(unsafe) private static let cast =
     /(\bas[?!]|\bis) (any |some )?((Defaults|Vault|Agent|Memory|Cache|UserDefaults|Mock)Store|Store|\w*(Listing|OfService))\b/
 

@@ -1,12 +1,12 @@
 import Foundation
 import Testing
 
-/// How large a type may become before it is several: what many files extend, nobody sees as a whole, and in each of them
-/// everything that is not `private` is visible to all others.
+/// The size at which a type should be split: nobody sees a type in many files as a whole, and all of them see everything
+/// that is not `private`.
 @Suite struct TypeSizeTests {
-  /// Files of a module that declare or extend one type, at most.
+  /// The most files of a module that declare or extend one type.
   private static let mostFiles = 6
-  /// Members of one type, its extensions in the module included, at most.
+  /// The most members of one type, including its extensions in the module.
   private static let mostMembers = 65
 
   @Test func `no type is spread over more than six files of its module, and none has more than 65 members`() throws {
@@ -52,12 +52,10 @@ import Testing
 }
 
 extension SourceFile {
-  /// How many members each type that the file declares or extends gets here.
   fileprivate var membersByType: [String: Int] {
     var counts: [String: Int] = [:]
     var open: [(name: String, depth: Int)] = []
     var depth = 0
-    // A type whose brace may be some lines further on.
     var named: (kind: String, name: String)?
     let plain = SourceFile(path: path, text: Self.withoutLongLiterals(text))
     for (_, line) in plain.code {
@@ -90,7 +88,6 @@ extension SourceFile {
     "unsafe", "isolated",
   ]
 
-  /// `line` in parts that end with a brace.
   private static func atBraces(_ line: Substring) -> [Substring] {
     var parts: [Substring] = [], start = line.startIndex
     for index in line.indices where line[index] == "{" || line[index] == "}" {

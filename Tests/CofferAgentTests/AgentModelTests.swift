@@ -8,11 +8,10 @@ import Testing
 
 @testable import CofferAgent
 
-/// The model of the agent's locking does what the code does, and the code what the model does: see `Tests/Models`. One caller
-/// makes the steps of all threads, of which the agent makes each under its lock.
+/// The model of the agent's locking agrees with the code in both directions: see `Tests/Models`. One caller makes the steps
+/// of all threads.
 @Suite(.serialized, .tags(.campaign), .wholeRun)
 struct AgentModelTests {
-  /// A vault as the agent holds it, and the unlocks that it has been asked for.
   private final class Stage {
     private let hand = HandClock()
     private let vault: AgentVault
@@ -21,7 +20,6 @@ struct AgentModelTests {
 
     init(_ settings: AgentSettings) { vault = AgentVault(settings, clock: hand.clock) }
 
-    /// Makes `step` of `thread`, and returns the step that it came to.
     func make(_ step: String, by thread: Int) throws -> String {
       switch step {
       case "ask": asked[thread] = vault.asked
@@ -38,7 +36,6 @@ struct AgentModelTests {
       return step
     }
 
-    /// False where the vault stays locked.
     private func unlock(_ thread: Int) throws -> Bool {
       guard let asked = asked.removeValue(forKey: thread) else { throw CancellationError() }
       let greeting = Greeting(path: vault.settings.vault.description)
@@ -48,7 +45,6 @@ struct AgentModelTests {
       return true
     }
 
-    /// False where the vault is locked.
     private func change() throws -> Bool {
       do { try write() } catch let error as StoreError where error.kind == .locked { return false }
       return true
@@ -60,7 +56,6 @@ struct AgentModelTests {
     }
   }
 
-  /// Runs `body` with what an agent is told of a vault of its own.
   private static func withSettings(_ body: (AgentSettings) throws -> Void) throws {
     let folder = try TestAgent.newFolder()
     defer { TestAgent.remove(folder) }
@@ -95,7 +90,6 @@ struct AgentModelTests {
     #expect(refusals > 0)
   }
 
-  /// Steps of three threads, of the one that ends the agent, and of time, in any order, with what they came to.
   private static func record(_ settings: AgentSettings, _ random: inout Random) throws -> [Spin.Step] {
     let stage = Stage(settings)
     var record: [Spin.Step] = []

@@ -4,7 +4,6 @@ import Testing
 
 @testable import CofferAgent
 
-/// The article "The agent" names the version and each request by the number that it has on the wire.
 @Suite struct ArticleTests {
   private static let article = URL(filePath: #filePath)
     .deletingLastPathComponent().appending(path: "../../Sources/Coffer/Coffer.docc/Agent.md").standardizedFileURL

@@ -5,9 +5,8 @@ import Testing
 
 @testable import CofferAgent
 
-/// The store over the agent passes the suite that every store passes, with the exceptions of the vault behind it.
+/// The store over the agent passes the suite for all stores, with the exceptions of the vault behind it.
 @Suite struct ConformanceTests {
-  /// An agent of its own for one check, which ends with it.
   private final class Served: Sendable {
     nonisolated(unsafe) let agent: TestAgent
     init() throws { agent = try TestAgent() }

@@ -8,7 +8,7 @@ import Testing
 @Suite struct ErrorTests {
   private static let id = TransactionID.random()
 
-  /// What each kind is on the wire: programs of other builds read it.
+  /// Each kind's code on the wire: programs of other builds read it.
   private static let codes: [(UInt8, StoreError.Kind, String)] = [
     (1, .invalidName, "invalidName"), (2, .undeclared, "undeclared"), (3, .duplicateKey, "duplicateKey"),
     (4, .refused, "refused"),
@@ -69,7 +69,7 @@ import Testing
     }
   }
 
-  /// What a receiver of `bytes` throws, whose peer then closes the connection or keeps silent.
+  /// The error of a receiver of `bytes`, whose peer then closes the connection or keeps silent.
   private static func failure(after bytes: [UInt8], closing: Bool = false) throws -> TransportFailure? {
     var ends: [Int32] = [-1, -1]
     guard socketpair(AF_UNIX, Int32(SOCK_STREAM.rawValue), 0, &ends) == 0 else { throw CancellationError() }
@@ -104,7 +104,7 @@ import Testing
     for (failure, kind) in kinds {
       #expect(line.said(of: .unsent(failure), isWrite: false).kind == kind)
       #expect(line.said(of: .unanswered(failure), isWrite: false).kind == kind)
-      // Nothing was sent, so it is known that nothing was done.
+      // Nothing was sent, so nothing was done.
       #expect(line.said(of: .unsent(failure), isWrite: true).kind == kind)
       let unknown = line.said(of: .unanswered(failure), isWrite: true)
       #expect(unknown.kind == .outcomeUnknown)

@@ -28,7 +28,6 @@ import Testing
     return queries + [byAttribute, byName, marked, valued]
   }
 
-  /// What is asked for, said in another way: over whole texts.
   private static func expected(_ query: ItemQuery, of items: [VaultItem]) -> [VaultItem] {
     items.filter { item in
       let texts =
@@ -41,13 +40,12 @@ import Testing
     }
   }
 
-  /// Whether `text` is in `whole`, by characters, of which a carriage return and a newline are one: Foundation's `contains` looks
-  /// at scalars.
+  /// Whether `text` is in `whole`, by characters, so that a carriage return and a newline are one: Foundation's `contains`
+  /// compares scalars.
   private static func holds(_ whole: String, _ text: String) -> Bool {
     text.isEmpty || whole.lowercased().firstRange(of: text.lowercased()) != nil
   }
 
-  /// A random change, by the agent or by another process's vault.
   private static func change(_ client: AgentClient, _ other: borrowing UnlockedVault, _ random: inout Random) throws {
     let name = try ItemName(
       service: services.randomElement(using: &random) ?? "", account: accounts.randomElement(using: &random) ?? "")
@@ -79,7 +77,7 @@ import Testing
       }
       let accounts = all.filter { $0.name.service == "github.com" }.map(\.name.account)
       #expect(try client.names(of: "github.com", prefix: "") == accounts)
-      // Both are of ASCII, of which Swift's order is that of the bytes.
+      // Both are ASCII, for which Swift's order is that of the bytes.
       let services = Set(all.map(\.name.service).filter { $0.hasPrefix("git") })
       #expect(try client.names(of: nil, prefix: "git") == services.sorted())
     }

@@ -8,12 +8,11 @@ import Testing
 
 @testable import CofferAgent
 
-/// What anyone may send: cut, flipped, grown and made up. `COFFER_LONG_TESTS=1` tries ten times as much.
+/// Hostile messages: cut, flipped, grown and made up. `COFFER_LONG_TESTS=1` tries ten times as many.
 @Suite(.tags(.campaign), .wholeRun)
 struct FuzzTests {
   private static let rounds = Campaign.isLong ? 1_000_000 : 100_000
 
-  /// One valid body of each request and answer.
   private static func bodies() throws -> [[UInt8]] {
     let name = try ItemName(service: "service", account: "account")
     let metadata = ItemMetadata(label: "l", contentType: "t", attributes: ["k": "v"], expires: Date(timeIntervalSince1970: 9))
@@ -128,7 +127,6 @@ struct FuzzTests {
     return bytes
   }
 
-  /// Reads a body as the agent does, and as a client would read an answer of every kind.
   private static func read(_ bytes: [UInt8]) throws {
     guard bytes.count >= 2 else { return }
     let frame = Frame(body: try bytes.span.bytes.withUnsafeBytes { try SecretBytes(copying: $0) })
@@ -202,7 +200,7 @@ struct FuzzTests {
     defer { agent.stop(); TestAgent.remove(agent.folder) }
     try agent.client().set(form("v"), for: ItemName(service: "x"))
     var random = Random(seed: 21)
-    // Not those that unlock, lock or stop: an agent that does as it is told is no failure.
+    // Not those that unlock, lock or stop: an obedient agent is no failure.
     let seeds = try Self.bodies().filter { ![2, 3, 4, 5].contains($0[1]) }
     let rounds = Self.rounds / 50
     for round in 0..<rounds {
@@ -214,7 +212,7 @@ struct FuzzTests {
       if round.isMultiple(of: 2) { _ = try? socket.receive(begins: .milliseconds(50), whole: .seconds(1)) }
     }
     print("agent sockets: \(rounds) malformed messages sent")
-    // Connections that are going take room until they have gone, which on a busy machine may be all there is.
+    // Closing connections take room until they are gone, which on a busy machine may be all.
     let deadline = ContinuousClock.now + .seconds(120)
     while ContinuousClock.now < deadline, kind({ _ = try agent.client().status() }) != nil { usleep(10_000) }
     #expect(try agent.client().get(ItemName(service: "x"))?.text == "v")

@@ -10,8 +10,8 @@ import Testing
   private let name: ItemName
   init() throws { name = try ItemName(service: "app", account: "token") }
 
-  /// An agent that holds a vault of epoch 2, and invitations to it: of the epoch before, of its own, of another history's second
-  /// epoch and third one, and of another vault.
+  /// An agent with a vault of epoch 2, and invitations: of the previous epoch, of its own, of a forked history's second and
+  /// third epochs, and of another vault.
   private func held() throws -> (
     agent: TestAgent, first: Invitation, now: Invitation, fork: Invitation, later: Invitation, other: Invitation
   ) {
@@ -37,7 +37,7 @@ import Testing
     let client = AgentClient(
       folder: agent.settings.folder, vault: agent.settings.vault, options: VaultOptions(pins: nil, invitations: invitations),
       known: known)
-    // Twice: the second time on the connection that was greeted.
+    // Twice: the second time on the greeted connection.
     let first = kind { _ = try client.get(name) }
     #expect(kind { _ = try client.get(name) } == first)
     return first
@@ -50,10 +50,8 @@ import Testing
     #expect(asks(agent, [fork]) == .forked && asks(agent, [now, fork]) == .forked)
     #expect(asks(agent, [later]) == .rolledBack)
     #expect(asks(agent, [other]) == .replaced && asks(agent, [now, other]) == .replaced)
-    // An identity may have several vaults.
     #expect(asks(agent, [], known: [other, now]) == nil)
     #expect(asks(agent, [now], known: [other, fork]) == .forked)
-    // Writes are refused as well, and nothing is stored.
     let client = AgentClient(
       folder: agent.settings.folder, vault: agent.settings.vault, options: VaultOptions(pins: nil, invitations: [fork]))
     #expect(kind { try client.set(form("planted"), for: name) } == .forked)

@@ -110,7 +110,6 @@ import Testing
     }
     try client.apply([.remove(pin, keptUntil: .distantFuture), .set(form("last"), for: name, keeping: 0)])
     #expect(try client.deleted().map(\.item.name) == [pin] && client.revisions(of: name).count == 1)
-    // Done in the name of who asked.
     #expect(try own.log().last { $0.event == .pruned }?.process == UInt32(getpid()))
   }
 
@@ -123,7 +122,7 @@ import Testing
     let before = try agent.vault().status().generation
     try client.apply([.set(form("v"), for: new, if: .absent), .remove(old, if: .revision(1))])
     #expect(try client.list().map(\.name) == [new])
-    // The second commit says that no byte of what was removed is left.
+    // The second commit records that no byte of removed data is left.
     #expect(try agent.vault().status().generation == before + 2)
     #expect(kind { try client.apply([.set(form("w"), for: old), .remove(new, if: .revision(9))]) } == .conflict)
     #expect(try client.list().map(\.name) == [new])
@@ -145,7 +144,7 @@ import Testing
     #expect(kind { try client.rehearse([.set(try form("w"), for: name, if: .absent)]) } == .alreadyExists)
     #expect(kind { try client.rehearse([.remove(name), .remove(name)]) } == .ambiguous)
     #expect(try agent.vault().status().generation == before)
-    // What was rehearsed can be done, and what is done later is what stays.
+    // Rehearsed changes can be made, and later changes stay.
     #expect(try client.apply(changes).count == 2)
     #expect(try agent.vault().verify().items == 2)
   }

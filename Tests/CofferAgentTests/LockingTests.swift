@@ -64,7 +64,7 @@ import Testing
     hand.pass(.seconds(4))
     #expect(get(agent) == .locked)
     #expect(try client.status().whyLocked == "its time of 8 s was over")
-    // Less than a second is one, and not the agent's own time.
+    // Less than a second is rounded up to one, and does not mean the agent's default.
     #expect(try client.unlock(with: TestAgent.credentials(), idle: .milliseconds(1)).idle == .seconds(1))
     #expect(try client.unlock(with: TestAgent.credentials()).idle == .seconds(60))
     hand.pass(.seconds(59))
@@ -125,7 +125,6 @@ import Testing
     #expect(kind { _ = try agent.client(VaultOptions(pins: nil, leastGeneration: generation + 9)).get(name) } == .rolledBack)
     let other = VaultID("00112233445566778899aabbccddeeff")
     #expect(kind { _ = try agent.client(VaultOptions(pins: nil, expected: other)).get(name) } == .replaced)
-    // The set that came with the refused greeting was not made.
     #expect(kind { try agent.client(VaultOptions(pins: nil, expected: other)).set(form("v"), for: name) } == .replaced)
     #expect(try agent.client().item(name) == nil)
     let elsewhere = AgentClient(folder: agent.settings.folder, vault: "vault.sqlite", options: .withoutPins)
@@ -138,7 +137,6 @@ import Testing
     let name = try ItemName(service: "x")
     let id = try LockedVault.open(agent.settings.vault, options: .withoutPins).id
     let client = agent.client(VaultOptions(pins: nil, expected: id))
-    // Greeted while there is no vault to compare.
     #expect(kind { _ = try client.get(name) } == .locked)
     let other = agent.folder.appending("other.sqlite")
     _ = try UnlockedVault.create(at: .file(other), with: TestAgent.credentials(), cost: .testing, options: .withoutPins)

@@ -13,7 +13,7 @@ import Testing
     _ = write(socket.descriptor, bytes, bytes.count)
   }
 
-  /// The kind of the error that comes next on `socket`; nil when it is closed without one.
+  /// The kind of the next error on `socket`; nil if it is closed without one.
   private static func failure(on socket: borrowing LocalSocket) throws -> StoreError.Kind? {
     switch try socket.receive(begins: .seconds(120), whole: .seconds(120)) {
     case .frame(let frame):
@@ -29,7 +29,7 @@ import Testing
     #expect(kind { _ = try AgentServer(agent.settings) } == .alreadyExists)
     agent.stop()
     #expect(kind { _ = try agent.client().status() } == .noAgent)
-    // What a killed agent leaves: its name, and nobody who listens.
+    // A killed agent leaves its name, without a listener.
     let socket = socket(AF_UNIX, Int32(SOCK_STREAM.rawValue), 0)
     defer { close(socket) }
     var address = sockaddr_un()
@@ -95,11 +95,10 @@ import Testing
     #expect(try agent.client().isRunning())
   }
 
-  /// An agent of another version of the protocol: answers each frame as that version does one that it cannot read, and ends when
-  /// it is asked to in its own version.
+  /// An agent of another protocol version: answers each frame as unreadable, and ends when asked to in its own version.
   private static func serve(version: UInt8, at place: AgentPlace) throws -> DispatchSemaphore {
     let listener = try place.listen(), ended = DispatchSemaphore(value: 0)
-    // The agent waits for more than clients, and so never for one in accept(2).
+    // The agent waits for more than clients, and so never in accept(2).
     guard fcntl(listener, F_SETFL, 0) == 0 else { throw CancellationError() }
     Thread.detachNewThread {
       defer {
@@ -115,7 +114,7 @@ import Testing
         let answer: [UInt8] = isEnd ? [2, 0, 0, 0, version, 0] : [3, 0, 0, 0, version, 2, 200]
         _ = write(descriptor, answer, answer.count)
         shutdown(descriptor, Int32(SHUT_WR))
-        // Closed once the client has read, as a reset would take the answer from it.
+        // Closed once the client has read, as a reset would discard the answer.
         while recv(descriptor, &head, head.count, 0) > 0 {}
         close(descriptor)
         if isEnd { return }
@@ -147,7 +146,7 @@ import Testing
     let agent = try TestAgent()
     defer { agent.stop(); TestAgent.remove(agent.folder) }
     let socket = try agent.connect()
-    // While the vault is in use, the agent answers no end: it locks first.
+    // While the vault is in use, the agent does not answer a stop: it locks first.
     try agent.server.vaults.at("").use { (_) throws(StoreError) in
       Self.bytes(socket, [2, 0, 0, 0, AgentProtocol.version, AgentProtocol.Request.stop.rawValue])
       #expect(shutdown(socket.descriptor, Int32(SHUT_RDWR)) == 0)

@@ -17,8 +17,6 @@ private struct Keys: KeySpace {
   let token = StorageKey("token", secret: Token.self).expires { $0.expiry }.endsWithSession()
 }
 
-/// A session whose secrets the agent keeps, and whose credential has expired: nobody gets its value, and the session goes on
-/// without.
 @Suite struct SessionTests {
   private let keys = Keys()
 
@@ -54,7 +52,7 @@ private struct Keys: KeySpace {
     let (_, session) = try expired(agent)
     try login(session, "again", until: Date(timeIntervalSinceNow: -60))
     #expect(try session.state() == .expired)
-    // Of another program, which said in the sealed description that it ends with the session.
+    // Of another program, whose sealed description says that it ends with the session.
     var metadata = ItemMetadata(expires: Date(timeIntervalSinceNow: -60))
     metadata.attributes[ItemMetadata.endsWithSession] = "true"
     let store = try agent.store()

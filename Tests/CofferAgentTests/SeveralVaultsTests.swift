@@ -8,13 +8,12 @@ import Testing
 
 @testable import CofferAgent
 
-/// An agent keeps several vaults, each by itself.
 @Suite struct SeveralVaultsTests {
   private let name: ItemName
 
   init() throws { name = try ItemName(service: "x") }
 
-  /// A client of another vault beside that of `agent`, with an item of the vault's name.
+  /// A client of another vault next to that of `agent`, with an item of the vault's name.
   private func another(_ vault: String, of agent: TestAgent, unlocked: Bool = true) throws -> AgentClient {
     let place = VaultPlace.file(agent.folder.appending(vault))
     _ = try UnlockedVault.create(at: place, with: TestAgent.credentials(), cost: .testing, options: .withoutPins)

@@ -25,7 +25,7 @@ import Testing
     #expect(kind { try store.commit(batch, decision: nil) } == .tooLarge(limit: most))
     let removals = try names.map { ItemChange.remove(try ItemName(service: "app", account: $0)) }
     #expect(kind { try agent.client().apply(removals) } == .tooLarge(limit: most))
-    // Of one value too, asked for again and again.
+    // The same for one value, requested repeatedly.
     try store.save(SecretForm(SecretBytes.random(VaultItem.largestValue)), for: "large")
     let most16 = AgentProtocol.mostLoaded
     #expect(kind { _ = try store.load([String](repeating: "large", count: 17)) } == .tooLarge(limit: most16))
@@ -50,7 +50,7 @@ import Testing
       #expect(kind { _ = try store.load(name) } == .invalidName)
     }
     #expect(kind { _ = try AgentStore(service: "", vault: "", client: agent.client()) } == .invalidName)
-    // Whoever settles a transaction of this store may be in another folder.
+    // A process that settles this store's transaction may run in another folder.
     let current = FileManager.default.currentDirectoryPath
     #expect(try AgentStore(service: "app", vault: "data/vault", client: agent.client()).place == current + "/data/vault")
   }

@@ -9,21 +9,21 @@ import Testing
 
 @testable import CofferAgent
 
-/// A folder with a vault, and an agent for it on a thread of this process.
+/// A folder with a vault, and its agent on a thread of this process.
 final class TestAgent {
   let folder: FilePath
   let settings: AgentSettings
   let server: AgentServer
   private let isDone = DispatchSemaphore(value: 0)
 
-  /// - Parameter place: where the vault is; in the folder unless it is given.
+  /// - Parameter place: the vault's place; by default in the folder.
   init(clock: AgentClock? = nil, folder: FilePath? = nil, place: VaultPlace? = nil, unlocked: Bool = true) throws {
     self.folder = try folder ?? Self.newFolder()
     let vault = place ?? .file(self.folder.appending("vault.sqlite"))
     if folder == nil {
       _ = try UnlockedVault.create(at: vault, with: Self.credentials(), cost: .testing, options: .withoutPins)
     }
-    // Where the machine's own clock runs, none of these is over before a test is, however slow the machine.
+    // With the machine's own clock, none of these ends before a test does, on any slow machine.
     let (idle, lifetime): (Duration, Duration) =
       clock == nil ? (.seconds(36_000), .seconds(36_000)) : (.seconds(60), .seconds(600))
     settings = AgentSettings(
@@ -50,18 +50,17 @@ final class TestAgent {
     try AgentStore(service: service, vault: settings.vault, client: client())
   }
 
-  /// The vault in this process, beside the agent.
+  /// The vault opened in this process, next to the agent.
   func vault() throws -> UnlockedVault {
     try LockedVault.open(settings.vault, options: .withoutPins).unlock(with: Self.credentials())
   }
 
-  /// A bare connection.
   func connect() throws -> LocalSocket {
     guard let socket = try AgentPlace(folder: settings.folder).connect() else { throw CancellationError() }
     return socket
   }
 
-  /// An invitation to no vault in particular.
+  /// An invitation to an unrelated vault.
   static func invitation() throws -> Invitation {
     let folder = try newFolder()
     defer { remove(folder) }
@@ -98,12 +97,12 @@ extension SecretForm {
 
 /// Two clocks that a test sets.
 ///
-/// A thread that reads `awake` gets a `sinceBoot` of the same moment next: a test that lets a minute pass between the two would
-/// else look like a machine that was suspended.
+/// A thread that reads `awake` next gets a `sinceBoot` of the same moment: otherwise a minute passed in between would look
+/// like a suspended machine.
 final class HandClock: Sendable {
   private struct Times {
     var boot = Duration.seconds(1000), awake = Duration.seconds(1000)
-    /// Of the moment at which a thread has read `awake`.
+    /// For the moment at which a thread has read `awake`.
     var bootThen: [pthread_t: Duration] = [:]
   }
 

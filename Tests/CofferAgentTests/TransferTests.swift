@@ -8,7 +8,6 @@ import Testing
 
 @testable import CofferAgent
 
-/// What goes out of the vault as a whole, and into it.
 @Suite struct TransferTests {
   private func items(_ count: Int, bytes: Int = 3) throws -> [ImportedItem] {
     try (0..<count).map { number in
@@ -37,7 +36,6 @@ import Testing
     #expect(try client.add(many, duplicates: .keep).kept == many.map(\.name))
     #expect(try client.add([many[1]], duplicates: .replace).replaced == [many[1].name])
     #expect(kind { _ = try client.add([many[1], many[1]], duplicates: .replace) } == .ambiguous)
-    // By the program that imports, not by the agent.
     let entry = try #require(try client.ask(Calls.log, 1).last)
     #expect(entry.event == .itemSet && entry.process == UInt32(getpid()))
   }
@@ -70,7 +68,7 @@ import Testing
     let agent = try TestAgent()
     defer { agent.stop(); TestAgent.remove(agent.folder) }
     let large = try items(8, bytes: 1 << 20)
-    // Of one item after the other, so that no message is too large.
+    // One item after another, so that no message is too large.
     func stage(_ client: AgentClient, begins: Bool) -> StoreError.Kind? {
       kind {
         try client.ask(.stage, isWrite: false) { (writer) throws(StoreError) in

@@ -8,9 +8,8 @@ import Testing
 
 @testable import CofferAgent
 
-/// What happens to an unlock that is under way, as hashing a passphrase takes its time, when the vault is to be locked.
+/// The vault is to be locked during an unlock, which is slow because it hashes a passphrase.
 @Suite struct UnlockOrderTests {
-  /// A clock that runs `event` once, in the midst of an unlock by the same thread.
   private final class MidwayClock: Sendable {
     let hand = HandClock()
     private struct State {
@@ -81,7 +80,7 @@ import Testing
     let midway = MidwayClock()
     let agent = try TestAgent(clock: midway.clock, unlocked: false)
     defer { TestAgent.remove(agent.folder) }
-    // It is stopped on this thread, in the midst of the call.
+    // It is stopped on this thread, during the call.
     nonisolated(unsafe) let stop = { agent.stop() }
     midway.during {
       #expect(kind { try unlock(agent) } == .locked)

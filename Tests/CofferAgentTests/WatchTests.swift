@@ -9,7 +9,6 @@ import Testing
 @testable import CofferAgent
 
 @Suite struct WatchTests {
-  /// What `client` is told next, on a thread of its own.
   private static func next(_ client: AgentClient, after known: AgentMoment?) -> Collected<AgentMoment> {
     let told = Collected<AgentMoment>()
     Thread.detachNewThread { do { told.add(try client.moment(after: known)) } catch { Issue.record(error) } }

@@ -5,7 +5,6 @@ import Testing
 
 @testable import CofferCLI
 
-/// The spellings that people bring from other programs.
 @Suite(.tags(.process), .defaultRun)
 struct AliasTests {
   @Test

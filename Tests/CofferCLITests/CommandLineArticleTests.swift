@@ -6,7 +6,6 @@ import Testing
 @testable import CofferCLI
 @testable import CofferTerminal
 
-/// Every statement of the pages about the command line that can be run holds.
 @Suite(.tags(.process), .defaultRun)
 struct CommandLineArticleTests {
   @Test
@@ -74,14 +73,13 @@ struct CommandLineArticleTests {
     try home.transcript("vault otp coffer token --set", in: "GEZDGNBVGY3TQOJQ")
     defer { _ = try? home.coffer("agent stop") }
     _ = try home.file("files/app.env", "A=1\n")
-    // Where a vault can stand.
     chmod(home.path + "/files", 0o700)
     for row in rows {
       let line = String(row[0].dropFirst("coffer ".count))
       let isInit = line.hasPrefix("vault init")
       let answer = try (isInit ? try Home() : home).coffer(
         line.replacing("PATH", with: "\(home.path)/new-key").replacing("DIR", with: "\(home.path)/files"))
-      // These find something: in a home of tests there is no bus.
+      // These have findings: a test home has no bus.
       let finds = ["doctor", "vault audit", "secret-service status"].contains(where: line.hasPrefix)
       #expect(answer.status == 0 || finds, "\(line): \(answer.err)")
       let json = try JSONSerialization.jsonObject(with: answer.bytes)

@@ -4,10 +4,9 @@ import Testing
 
 @testable import CofferCLI
 
-/// The whole tree of commands, as the program itself tells it.
+/// The whole command tree, as the program itself reports it.
 @Suite(.tags(.process), .defaultRun)
 struct ContractTests {
-  /// What `--experimental-dump-help` says, as far as it matters here.
   private struct Tool: Decodable { let command: Info }
   private struct Info: Decodable {
     let commandName: String, abstract: String?, shouldDisplay: Bool
@@ -19,7 +18,6 @@ struct ContractTests {
     struct Name: Decodable { let kind: String, name: String }
   }
 
-  /// Every command that does something, by its words after `coffer`.
   private func leaves() throws -> [(path: String, info: Info)] {
     let answer = try Home().coffer("--experimental-dump-help")
     let tree = try JSONDecoder().decode(Tool.self, from: answer.bytes).command
@@ -39,8 +37,8 @@ struct ContractTests {
   }
 
   /// The options of every command.
-  private static let common: Set = ["--home", "--vault", "--offline", "--quiet", "-q", "--yes", "--help", "-h", "--version"]
-  /// The options of a command that opens the vault with a secret; the pages say "unlocking" for them.
+  private static let common: Set = ["--home", "--vault", "--quiet", "-q", "--yes", "--help", "-h", "--version"]
+  /// The options of a command that opens the vault with a secret; the pages call them "unlocking".
   private static let unlocking: Set = [
     "--passphrase-fd", "--passphrase-file", "--key-file", "--recovery-file", "--identity", "--invitation", "--min-generation",
     "--no-agent",
@@ -62,7 +60,7 @@ struct ContractTests {
       var own = names.subtracting(Self.common)
       if names.isSuperset(of: Self.unlocking) { own = own.subtracting(Self.unlocking).union(["unlocking"]) }
       #expect(listed[path] == own, "coffer \(path)")
-      #expect(names.isSuperset(of: ["--home", "--vault", "--offline", "--quiet", "-q", "--yes", "--help"]), "coffer \(path)")
+      #expect(names.isSuperset(of: ["--home", "--vault", "--quiet", "-q", "--yes", "--help"]), "coffer \(path)")
     }
   }
 

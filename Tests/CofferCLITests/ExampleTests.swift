@@ -2,7 +2,6 @@ import CofferTestSupport
 import Foundation
 import Testing
 
-/// The example program, run as a new user would who reads its page.
 @Suite(.tags(.process), .defaultRun)
 struct ExampleTests {
   private static let root = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
@@ -41,7 +40,7 @@ struct ExampleTests {
         home.environment["COFFER_KEY_FILE"] = home.path + "/client.key"
         continue
       }
-      // What is typed after `login` is the token.
+      // The typed text after `login` is the token.
       let typed = line.contains(" login ") ? rest.first : nil
       let (name, words) = (line.prefix { $0 != " " }, line.drop { $0 != " " })
       let command = name == "coffer" ? "'\(Home.coffer)' --quiet\(words)" : "'\(Self.program)'\(words)"

@@ -85,11 +85,11 @@ struct ExitStatusTests {
       .remakeMirror,
       "find out who put it there; to have the mirror anew, move it away, and make it with coffer vault mirror FILE"
     ),
-    (.openMirror, "--offline FILE, which reads it"),
-    (.leaveMirror, "the command without --offline and COFFER_OFFLINE, once the server can be reached"),
+    (.openMirror, "--vault FILE, which reads it"),
+    (.leaveMirror, "the command with the vault's own place, once the server can be reached"),
     (
       .readMirror,
-      "check that it is there and can be reached, then try again; --offline FILE reads without it what coffer vault mirror FILE kept before"
+      "check that it is there and can be reached, then try again; --vault FILE reads without it what coffer vault mirror FILE kept before"
     ),
     (.startAgent, "coffer unlock starts one, or unlock the vault in this process"),
     (.unlockAgent, "coffer unlock, then try again"),
@@ -126,7 +126,6 @@ struct ExitStatusTests {
   func `coffer help exit-codes prints each status once`() throws {
     let answer = try Home().coffer("help exit-codes")
     #expect(answer.status == 0)
-    // A long meaning goes on below itself.
     let lines = answer.out.replacing(/\n {6,}(?=\D)/, with: " ").split(separator: "\n")
     for status in ExitStatus.allCases {
       #expect(lines.count { $0.drop { $0 == " " } == "\(status.rawValue)  \(status.meaning)" } == 1)

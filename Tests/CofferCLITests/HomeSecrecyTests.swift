@@ -2,7 +2,6 @@ import CofferTestSupport
 import Foundation
 import Testing
 
-/// What is left on disk by a `COFFER_HOME` that was used for all kinds of things.
 @Suite(.tags(.process), .defaultRun)
 struct HomeSecrecyTests {
   @Test
@@ -37,7 +36,7 @@ struct HomeSecrecyTests {
   private static func spellings(of word: String) -> [Data] {
     let raw = Data(word.utf8)
     let hex = raw.map { String(format: "%02x", $0) }.joined()
-    // Base64 depends on the word's place modulo 3; the ends of each form mix with the neighbors and are left out.
+    // Base64 depends on the word's place modulo 3; the ends of each form mix with the neighbors.
     let base64 = (0..<3).map { Data((Data(repeating: 65, count: $0) + raw).base64EncodedString().dropFirst(4).dropLast(4).utf8) }
     return [raw, Data(hex.utf8), Data(hex.uppercased().utf8)] + base64
       + [word.data(using: .utf16LittleEndian), word.data(using: .utf16BigEndian)].compactMap(\.self)

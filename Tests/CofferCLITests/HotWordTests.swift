@@ -17,7 +17,6 @@ import Testing
     "--passphrase-file", "--home=d", "--clip", "--revision", "7", "--help", "--token",
   ]
 
-  /// The values of all options of a command or a group of options, by name.
   private func values(_ parsed: Any) -> [String: String] {
     var values: [String: String] = [:]
     for child in Mirror(reflecting: parsed).children {

@@ -2,11 +2,9 @@ import CofferTestSupport
 import Foundation
 import Testing
 
-/// Claims about processes, with real ones: every write is a `coffer` of its own.
 @Suite(.serialized, .tags(.campaign, .process), .wholeRun)
 struct ManyProcessesTests {
   private static let writers = 8
-  /// Of each writer; 50 with COFFER_LONG_TESTS.
   private static let writes = Campaign.isLong ? 50 : 8
 
   @Test
@@ -34,9 +32,9 @@ struct ManyProcessesTests {
     #expect(domain.allSatisfy { $0.key.hasSuffix("-\($0.value)") })
   }
 
-  /// Runs `write` in as many shells at once as there are writers, each with its number in `$W` and the write's in `$i`.
+  /// Runs `write` in parallel shells, one per writer, with the writer's number in `$W` and the write's in `$i`.
   private func run(_ write: String, _ home: Home) throws {
-    // Where others are in the way for seconds, as on a very busy machine, the answer is 75: nothing was changed, try again.
+    // If others hold the lock for seconds, the status is 75: nothing was changed, try again.
     let script = "for i in $(seq \(Self.writes)); do until \(write); do [ $? = 75 ] || exit 1; done; done"
     let folder = URL(fileURLWithPath: Home.coffer).deletingLastPathComponent().path
     let shells = try (1...Self.writers).map { writer in

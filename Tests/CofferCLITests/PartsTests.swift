@@ -117,7 +117,6 @@ struct PartsTests {
 }
 
 extension SecretBytes {
-  /// A copy of `bytes`.
   fileprivate init(_ bytes: [UInt8]) throws {
     try self.init(zeros: bytes.count)
     withUnsafeMutableBytes { $0.copyBytes(from: bytes) }

@@ -4,15 +4,15 @@ import Testing
 
 @testable import CofferCLI
 
-/// A canary goes through every command that handles a secret. While each of them holds it, all that others can see of the
-/// processes is searched: words, environment, name; and afterwards every file, the shell's history, and what a crash leaves.
+/// A canary goes through every command that handles a secret. Meanwhile everything that others see of the processes is
+/// searched: words, environment, name; and afterwards every file, the shell's history, and crash leftovers.
 @Suite(.tags(.process), .defaultRun)
 struct SecretTraceTests {
   private static let canary = "canary-Zk3vQ9sLw8Xy2Bn5Rt7U"
-  /// The secret of a client of a server, and what its tokens begin with.
+  /// The secret of a server's client, and the prefix of its tokens.
   private static let canaries = [canary, OAuthServer.mark, OAuthServer.secret]
 
-  /// A named pipe whose ends a test holds, so that whoever reads or writes it can be kept where it is.
+  /// A named pipe with both ends in the test, so that a reader or writer can be blocked.
   private final class Gate {
     let path: String
     let descriptor: Int32
@@ -28,7 +28,6 @@ struct SecretTraceTests {
 
     func send(_ text: String) { _ = text.withCString { write(descriptor, $0, strlen($0)) } }
 
-    /// Bytes that nobody has read yet.
     var waiting: Int32 {
       var count: Int32 = 0
       _ = ioctl(descriptor, UInt(FIONREAD), &count)
@@ -44,7 +43,7 @@ struct SecretTraceTests {
     }
   }
 
-  /// The processes that descend from `roots`, themselves included.
+  /// The processes that descend from `roots`, and `roots`.
   private static func family(_ roots: [pid_t]) throws -> [pid_t] {
     var parents: [pid_t: pid_t] = [:]
     for name in try FileManager.default.contentsOfDirectory(atPath: "/proc") {
@@ -58,16 +57,16 @@ struct SecretTraceTests {
     return found
   }
 
-  /// Searches what the system shows of the processes; returns how many it could look into.
+  /// Searches the system's view of the processes; returns how many were readable.
   ///
-  /// - Parameter isRunning: whether one must be there to be looked into.
+  /// - Parameter isRunning: whether at least one must be readable.
   @discardableResult
   private func search(_ roots: [pid_t], isRunning: Bool = true, while what: String) throws -> Int {
     let processes = try Self.family(roots)
     var searched = 0
     for process in processes {
       for file in ["cmdline", "environ", "comm", "status"] {
-        // What this user may not read, nobody else of this user may either.
+        // Files that this user cannot read are unreadable to the user's other processes too.
         guard let content = FileManager.default.contents(atPath: "/proc/\(process)/\(file)") else { continue }
         searched += file == "cmdline" && !content.isEmpty ? 1 : 0
         for canary in Self.canaries {
@@ -79,7 +78,6 @@ struct SecretTraceTests {
     return searched
   }
 
-  /// Searches again and again, until the program has ended.
   private func search(_ child: Child, while what: String) throws {
     repeat { try search([child.id], isRunning: false, while: what) } while try !child.hasEnded()
   }
@@ -94,7 +92,7 @@ struct SecretTraceTests {
     }
   }
 
-  /// Starts the program where a crash may leave a core file, as far as this machine lets it.
+  /// Starts the program where a crash may leave a core file, if this machine permits it.
   private func start(_ home: Home, _ words: [String], in input: String = "/dev/null", out: String = "/dev/null") throws -> Child {
     try Child(
       ["-c", "cd '\(home.path)'; ulimit -c unlimited 2>/dev/null; exec \"$0\" \"$@\"", Home.coffer] + words,
@@ -114,7 +112,7 @@ struct SecretTraceTests {
 
   private func home() throws -> Home {
     let home = try Home.withVault()
-    // More than a pipe holds: whoever prints it stays in the midst of that.
+    // More than a pipe holds, so that the printing command blocks.
     let long = Data((Self.canary + String(repeating: "x", count: 200_000)).utf8)
     #expect(try home.coffer("vault set long", in: long).status == 0)
     try home.transcript("vault set short ada", in: Self.canary)
@@ -166,12 +164,12 @@ struct SecretTraceTests {
     let server = try OAuthServer(.authlib)
     let home = try Home.withVault()
     let secret = try home.file("secret", OAuthServer.secret)
-    // Who logs in by a code is a program that anybody may have, and so has no secret.
+    // A login by code is of a public program, which has no secret.
     let client = web ? "service --client-secret-file \(secret)" : "program"
     try home.transcript(
       "auth provider add git.example --issuer \(server.issuer) --client-id \(client)", err: "git.example logs in at")
     unlink(secret)
-    // The server has the requests wait, each with its tokens on its way or its client's secret in it.
+    // The server delays the requests, each with tokens or its client's secret in transit.
     let slow = { (path: String) in try server.fault(503, String(repeating: " ", count: 100), drip: 0.02, at: path) }
     let login = try home.startLogin(server, web: web)
     _ = try #require(try login.page())
@@ -180,7 +178,7 @@ struct SecretTraceTests {
     try login.answer(server)
     try search(login.command.child, while: "login, web \(web)")
     var end = try login.command.end()
-    // A login by a code asks a server again that has a fault for a moment; a code that a browser brought is good once.
+    // A login by code retries after a brief server fault; a browser's code is valid once.
     #expect(end.status == (web ? 75 : 0), "\(end.err)")
     if web { try home.logIn(server, web: true) }
     for words in [["auth", "token", "--fresh"], ["auth", "refresh"], ["auth", "logout"]] {
@@ -214,7 +212,7 @@ struct SecretTraceTests {
       kill(child.id, SIGTERM)
       #expect(try child.wait() == 128 + SIGTERM)
     }
-    // With --env the command has it in its environment, which is what was asked for: coffer has not.
+    // With --env only the command has it in its environment; coffer has not.
     let child = try start(
       home,
       [
@@ -280,7 +278,7 @@ struct SecretTraceTests {
     terminal.shows("The same again: ")
     try search([shell.id], while: "the prompt")
     terminal.type(Self.canary + "\n")
-    // What is typed while the echo is off belongs to the prompt: the next command waits until that is over.
+    // Input while the echo is off belongs to the prompt, so the next command waits until that is over.
     try wait("the value to be stored") { try home.coffer("vault get typed").out == Self.canary }
     terminal.type("coffer vault get typed | wc -c; echo and-$?\n")
     terminal.shows("\(Self.canary.utf8.count)\r\nand-0")

@@ -2,7 +2,6 @@ import CofferTestSupport
 import Foundation
 import Testing
 
-/// Who only looks leaves nothing behind.
 @Suite(.tags(.process), .defaultRun)
 struct TracelessReadingTests {
   static let commands = [
@@ -16,7 +15,7 @@ struct TracelessReadingTests {
     for file in try FileManager.default.subpathsOfDirectory(atPath: folder) {
       let path = "\(folder)/\(file)"
       let facts = try FileManager.default.attributesOfItem(atPath: path)
-      // The time of modification tells of a name made and taken away again.
+      // The modification time reveals a name made and removed again.
       found["\(file) \(facts[.modificationDate] ?? "")"] = FileManager.default.contents(atPath: path) ?? Data()
     }
     return found

@@ -6,7 +6,7 @@ import Testing
 @testable import CofferDefaults
 
 @Suite struct BiasedLockTests {
-  /// Two numbers on different cache lines, which only a reader beside a writer can find unequal.
+  /// Two numbers on different cache lines, which only a reader parallel to a writer can find unequal.
   private struct Pair: ~Copyable {
     let memory = UnsafeMutablePointer<UInt64>.allocate(capacity: 64)
     init() { memory.initialize(repeating: 0, count: 64) }
@@ -39,7 +39,7 @@ import Testing
   @Test(arguments: [10, 200, 5000])
   func `no reader sees half a change, and no change is lost`(readsPerWrite: Int) {
     let shared = Shared()
-    // More threads than slots, so that some meet in one.
+    // More threads than slots, so that some share one.
     let threads = (0..<20).map { number in
       let done = DispatchSemaphore(value: 0)
       Thread.detachNewThread {

@@ -7,7 +7,7 @@ import Testing
 
 @testable import CofferDefaults
 
-/// What a crash of the file system, a copy that was cut off or a program that writes over files leaves of a journal.
+/// A journal after a file system crash, a truncated copy or a program that writes over files.
 @Suite
 struct DamagedJournalTests {
   /// A domain with one value in the list and ten in the journal, and no process that knows them.
@@ -29,7 +29,6 @@ struct DamagedJournalTests {
     #expect(kind { _ = try reader(folder).load("k0") } == .damaged, "a reader, \(what)")
     #expect(kind { try DefaultsDomain("d", in: folder.path).remove() } == .damaged, "a removal, \(what)")
     #expect(try Data(contentsOf: URL(filePath: journal.string)) == before, "left alone, \(what)")
-    // What the error says to do.
     try FileManager.default.removeItem(atPath: journal.string)
     #expect(try folder.open(isShared: false).names() == ["folded"])
   }
@@ -87,7 +86,7 @@ struct DamagedJournalTests {
       }
     }
     var refused = 0
-    // Field by field: all but the bell's, which is a single byte, are eight bytes.
+    // Field by field: each has eight bytes, except the bell, a single byte.
     for bit in 0..<(JournalLayout.Field.successor.rawValue + 8) * 8 {
       var bytes = whole
       bytes[bit / 8] ^= 1 << (bit % 8)
@@ -176,7 +175,7 @@ struct DamagedJournalTests {
     try file.seek(toOffset: UInt64(JournalLayout.Field.foldTime.rawValue))
     try file.write(contentsOf: Data(repeating: 0xFF, count: 8))
     try file.close()
-    // Fifty seconds are between two folds then: ten times the longest that one is taken to last.
+    // Then fifty seconds are between two folds: ten times the longest assumed fold.
     let list = folder.file("d.plist").string
     try FileManager.default.setAttributes([.modificationDate: Date(timeIntervalSinceNow: -60)], ofItemAtPath: list)
     let store = try folder.open(isShared: false, foldsWhenIdle: true)
@@ -189,7 +188,7 @@ struct DamagedJournalTests {
     let journal = try journalled(folder)
     let whole = try Data(contentsOf: URL(filePath: journal.string))
     let used = whole.lastIndex { $0 != 0 }.map { $0 + 1 } ?? 0
-    // As cp makes it of blocks that were never written.
+    // As cp copies blocks that were never written.
     try whole.prefix(used).write(to: URL(filePath: journal.string + "-copy"))
     #expect(truncate(journal.string + "-copy", whole.count) == 0)
     #expect(chmod(journal.string + "-copy", 0o600) == 0 && rename(journal.string + "-copy", journal.string) == 0)

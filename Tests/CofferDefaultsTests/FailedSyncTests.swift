@@ -8,7 +8,7 @@ import Testing
 
 @testable import CofferDefaults
 
-/// A disk that fails, and a kernel that takes the pages of the failed sync for written.
+/// A failing disk under a kernel that takes the pages of the failed sync for written.
 private final class ForgetfulDisk: Sendable {
   private struct State {
     var paths: [Int32: String] = [:]
@@ -21,13 +21,12 @@ private final class ForgetfulDisk: Sendable {
   private let state: Mutex<State>
   private let journal: String
 
-  /// A disk that holds the journal as it is now.
   init(_ journal: FilePath) throws {
     self.journal = journal.string
     state = Mutex(State(image: Array(try Data(contentsOf: URL(filePath: journal.string)))))
   }
 
-  /// What a power loss would leave of the journal.
+  /// The journal after a power loss.
   var image: Data { state.withLock { Data($0.image) } }
 
   func failNext() { state.withLock { $0.failsNext = true } }
@@ -35,7 +34,7 @@ private final class ForgetfulDisk: Sendable {
   var calls: SystemCalls {
     var calls = SystemCalls()
     let real = calls
-    // btrfs, where stores are system calls, so that they are seen here.
+    // btrfs, where stores are system calls, so that they are visible here.
     calls.fileSystem = { _ in 0x9123_683E }
     calls.open = { [self] path, flags, mode in
       let fd = real.open(path, flags, mode)
@@ -87,13 +86,12 @@ struct FailedSyncTests {
     try store.save(.string(String(repeating: "long", count: 5_000)), for: "over many pages")
     disk.failNext()
     #expect(kind { try store.synchronize() } == .io(EIO))
-    // Another process, which heard of no failure: its transaction rests on a prepared batch that is durable.
+    // Another process, which knows of no failure: its transaction depends on a durable prepared batch.
     let other = try folder.open(isShared: false, calls: disk.calls)
     var batch = Batch<Plain>()
     batch.writes = ["a": .set(.string("prepared"))]
     var image = Data()
     try other.commit(batch, decision: Decision(place: folder.decisions.string) { (_) throws(StoreError) in image = disk.image })
-    // The power fails right after the decision.
     let after = try TemporaryFolder()
     image.replaceSubrange(JournalLayout.Field.bootHigh.rawValue..<32, with: [UInt8](repeating: 0xAA, count: 16))
     try image.write(to: URL(filePath: after.file(".d.plist.coffer").string))
@@ -118,7 +116,7 @@ struct FailedSyncTests {
     try store.save(.string(String(repeating: "long", count: 5_000)), for: "over many pages")
     disk.failNext()
     #expect(kind { try store.synchronize() } == .io(EIO))
-    // As a file system leaves it that drops the pages it could not write.
+    // As left by a file system that drops pages it could not write.
     let file = try FileHandle(forUpdating: URL(filePath: folder.file(".d.plist.coffer").string))
     try file.seek(toOffset: 8_192)
     try file.write(contentsOf: Data(count: 4_096))
@@ -136,7 +134,7 @@ struct FailedSyncTests {
       try store.save(Self.long("1"), for: "b")
       try store.save(.integer(1), for: "c")
     }
-    // Another boot, and the record in the middle did not get to the disk.
+    // Another boot, and the middle record did not reach the disk.
     var torn = try Data(contentsOf: URL(filePath: journal.string))
     let middle = JournalLayout.headerBytes + Self.firstBytes
     torn.replaceSubrange(middle..<middle + Record.headerBytes, with: Data(count: Record.headerBytes))
@@ -157,7 +155,7 @@ struct FailedSyncTests {
 
   private static let firstBytes = Record.write([("a", .integer(1))]).count
 
-  /// A value whose record under `b` ends where a page ends, behind the first one: what follows is not written along with it.
+  /// A value whose record under `b` ends at a page end after the first one: later records are not written with it.
   private static func long(_ text: String) -> PlainForm {
     let count = 8_192 - firstBytes - Record.write([("b", .string(""))]).count
     return .string(String(repeating: text, count: count))

@@ -80,7 +80,6 @@ struct FaultTests {
       _ = tool.firstLine()
       tool.kill()
       tool.finish()
-      // Would be `.busy`, had the lock outlived its holder.
       try folder.open(isShared: false).save(.integer(.random(in: 0...9)), for: "k")
     }
   }
@@ -131,7 +130,7 @@ struct FaultTests {
     try campaign("fuzz-arguments", Campaign.size(short: 400, long: 1_000_000))
   }
 
-  /// Runs a campaign of the tool's, in a process of its own: a crash is a failure and not the end of the tests.
+  /// In a separate process: a crash is a failure, not the end of the tests.
   private func campaign(
     _ command: String, _ count: Int, _ rest: [String] = [], _ isGood: (String) -> Bool = { $0.hasPrefix("done ") }
   ) throws {

@@ -2,7 +2,6 @@ import CofferPlatform
 import Foundation
 import Synchronization
 
-/// A disk that is full, or cannot be written, while the test says so.
 final class FaultyDisk: Sendable {
   private let fault = Atomic<Bool>(false)
   var isFaulty: Bool {
@@ -10,7 +9,6 @@ final class FaultyDisk: Sendable {
     set { fault.store(newValue, ordering: .relaxed) }
   }
 
-  /// The calls where the fault is that there is no room.
   var full: SystemCalls {
     var calls = SystemCalls()
     let real = calls
@@ -19,7 +17,6 @@ final class FaultyDisk: Sendable {
     return calls
   }
 
-  /// The calls where the fault is that nothing can be written.
   var readOnly: SystemCalls {
     var calls = SystemCalls()
     let real = calls

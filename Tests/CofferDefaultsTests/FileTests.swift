@@ -84,7 +84,7 @@ struct FileTests {
     calls.open = { path, flags, mode in
       if path.hasSuffix("/d.plist") {
         reads.withLock { $0 += 1 }
-        // At the last moment: a busy machine may take a second between a write and this.
+        // As late as possible: a busy machine may take a second between a write and this.
         if isBeingWritten.withLock({ $0 }) { utimes(path, nil) }
       }
       return open(path, flags, mode)
@@ -310,7 +310,7 @@ struct FileTests {
     var calls = SystemCalls()
     let real = calls
     calls.reached = { step in
-      // Renamed, and not yet durable, which takes milliseconds.
+      // Renamed, but not yet durable, which takes milliseconds.
       guard step == .listReplaced,
         saved.withLock({
           $0 += 1; return $0
@@ -333,7 +333,7 @@ struct FileTests {
     #expect(try fresh.load("theirs") == .integer(7) && fresh.load("next") == .integer(2))
   }
 
-  /// How another program saves: a new file in the list's place, the list's own file, a file that it had open before, or a link.
+  /// Another program's ways to save: a new file in the list's place, the list itself, a previously opened file, or a link.
   enum Saving: CaseIterable { case replacing, inPlace, inFormerFile, linking }
 
   @Test(arguments: Saving.allCases, [true, false])
@@ -377,7 +377,7 @@ struct FileTests {
       if other == list, isFirst { save() }
       return real.renameAnew(one, other)
     }
-    // Exchanged, and what came out is what the fold expected.
+    // After the exchange, which returned the expected file.
     calls.reached = { if $0 == .listReplaced, isArmed.load(ordering: .relaxed), saving == .inFormerFile { save() } }
     let store = try folder.open(isShared: false, calls: calls)
     try store.save(.integer(1), for: "mine")
@@ -491,7 +491,7 @@ struct FileTests {
       }
     }
     #expect(reads.withLock { $0 } == before)
-    // A fold that took a second is made again only after ten, and that is reckoned from the list's date.
+    // A fold that took a second is repeated only after ten, counted from the list's date.
     try store.engine.state.withLock { (state) throws(StoreError) in
       try state.journal?.memory.store(1_000_000, .foldTime)
     }
@@ -548,7 +548,6 @@ struct FileTests {
     let store = try folder.open(isShared: false)
     try store.save(.integer(1), for: "a")
     try store.synchronize()
-    // Readable by all, writable by none but root.
     try FileManager.default.setAttributes([.posixPermissions: 0o755], ofItemAtPath: folder.path.string)
     try FileManager.default.setAttributes([.posixPermissions: 0o644], ofItemAtPath: folder.file("d.plist").string)
     try FileManager.default.removeItem(atPath: folder.file(".d.plist.coffer").string)
@@ -612,7 +611,7 @@ struct FileTests {
     let store = try folder.open(isShared: false)
     try store.save(.integer(1), for: "k")
     try store.synchronize()
-    // The year 2400; a file system that cannot say so says the latest date that it can.
+    // The year 2400; a file system without it stores its latest date.
     let far = [timespec](repeating: timespec(tv_sec: 13_569_465_600, tv_nsec: 0), count: 2)
     for path in [folder.file("d.plist"), folder.path] { #expect(utimensat(AT_FDCWD, path.string, far, 0) == 0) }
     #expect(try folder.open(isShared: false).load("k") == .integer(1))

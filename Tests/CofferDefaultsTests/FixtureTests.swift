@@ -40,7 +40,7 @@ struct FixtureTests {
     }
     let list = try PropertyListSerialization.propertyList(from: XMLPropertyList.encode(values), options: [], format: nil)
     let theirs = try PropertyListSerialization.data(fromPropertyList: list, format: .xml, options: 0)
-    // But for carriage returns, which Foundation writes as they are.
+    // Except carriage returns, which Foundation writes bare.
     #expect(XMLPropertyList.encode(values) == Data(theirs.flatMap { $0 == 13 ? Array("&#13;".utf8) : [$0] }))
     #expect(try PropertyList.decode(theirs).values == values)
   }

@@ -7,7 +7,7 @@ import Testing
 
 @testable import CofferDefaults
 
-/// Folds that die or fail near their end, and what comes after them; and what must be durable before it is given up elsewhere.
+/// Folds that die or fail near their end, and the next ones; and data that must be durable before it is given up.
 @Suite
 struct FoldFaultTests {
   @Test func `a fold whose last sync failed is not done, and synchronize() says so until it is`() throws {
@@ -15,7 +15,7 @@ struct FoldFaultTests {
     let disk = NotedDisk(folder)
     let store = try folder.open(isShared: false, calls: disk.calls)
     try store.save(.integer(1), for: "a")
-    // The first sync is of the records, the second of the epoch that has none.
+    // The first sync is of the records, the second of the empty epoch.
     disk.failSyncs(after: 1)
     #expect(kind { try store.synchronize() } == .io(EIO))
     #expect(try PropertyList.decode(folder.bytes(of: "d.plist")).values == ["a": .integer(1)])
@@ -36,7 +36,7 @@ struct FoldFaultTests {
     try store.save(.integer(1), for: "a")
     disk.failSyncs(after: 1)
     #expect(kind { try store.synchronize() } == .io(EIO))
-    // Another process, which heard of no failure.
+    // Another process, which knows of no failure.
     let other = try folder.open(isShared: false, calls: disk.calls)
     #expect(kind { try other.save(.integer(2), for: "a") } == .io(EIO))
     #expect(try store.load("a") == .integer(1), "nothing was changed")
@@ -77,7 +77,7 @@ struct FoldFaultTests {
     #expect(disk.events() == [.sync, .record])
     disk.heal()
     try store.synchronize()
-    // Once more by the sync that ends the fold, as all that counts then.
+    // Again with the sync that ends the fold, as everything counts then.
     #expect(disk.events().suffix(4) == [.record, .sync, .record, .sync])
     #expect(try disk.word().epoch == before.epoch + 1)
   }
@@ -91,7 +91,7 @@ struct FoldFaultTests {
     #expect(kind { try store.synchronize() } == .io(EIO))
     disk.heal()
     _ = disk.events()
-    // As each opening finds it where the system does not tell its boot.
+    // As at each opening on a system without a boot id.
     let file = try FileHandle(forUpdating: URL(filePath: folder.file(".d.plist.coffer").string))
     try file.seek(toOffset: UInt64(JournalLayout.Field.bootHigh.rawValue))
     try file.write(contentsOf: Data(count: 16))
@@ -109,8 +109,7 @@ struct FoldFaultTests {
     #expect(untilTheNextLookIsDue())
     _ = disk.events()
     try store.save(.integer(2), for: "b")
-    // The new file under its first name, which is not noted, as it is brought into order, and the write itself, which waits for
-    // no disk.
+    // The new file under its first name, unrecorded, and the write itself, which waits for no disk.
     #expect(disk.events() == [.sync, .record])
   }
 
@@ -125,7 +124,6 @@ struct FoldFaultTests {
     let reader = try folder.open(isShared: false)
     try store.save(.integer(2), for: "ours")
     #expect(try reader.load("ours") == .integer(2))
-    // What follows happens before the reader looks at its files again.
     reader.engine.state.withLock { $0.nextLook = .max }
     let list = PropertyList.encode(["ours": .integer(1), "theirs": .integer(5)], as: .xml)
     try list.write(to: URL(filePath: folder.file("d.plist").string))

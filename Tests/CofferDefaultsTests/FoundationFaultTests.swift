@@ -7,8 +7,8 @@ import Testing
 
 @testable import CofferDefaults
 
-/// What Foundation's `UserDefaults` does on Linux, and what the plain store does instead. In each test Foundation is seen
-/// failing in a process of its own, so that the test says when Foundation has learnt it.
+/// Foundation's `UserDefaults` on Linux, compared with the plain store. Each test shows Foundation failing, so that it
+/// reports a fix.
 @Suite(.tags(.process), .defaultRun)
 struct FoundationFaultTests {
   private func foundation(_ fault: String, _ folder: TemporaryFolder, _ rest: String...) throws -> String {
@@ -23,7 +23,7 @@ struct FoundationFaultTests {
     #expect(try ours.open().load("k") == .string("1"))
   }
 
-  /// Where Foundation fails by chance, it gets so many. It takes more than one or two on a busy machine alone.
+  /// Tries for Foundation's random failures; a quiet machine needs one or two.
   private static let chances = 60
 
   @Test func `2 four processes with fifty keys each keep all of 200`() throws {
@@ -33,7 +33,6 @@ struct FoundationFaultTests {
       let foundation = try (0..<4).map {
         try Tool("foundation-fault", theirs, arguments: ["distinct-keys", "p\($0)"], hasInput: true)
       }
-      // They begin together.
       for tool in foundation { #expect(tool.firstLine() == "ready") }
       for tool in foundation { tool.send("\n") }
       for tool in foundation { tool.finish() }
@@ -65,7 +64,7 @@ struct FoundationFaultTests {
     #expect(alsoTorn == 0 && reads >= 100)
   }
 
-  /// How often the file was there and no whole list, until it was so or `tool` has ended, and of how many reads.
+  /// Counts reads of an incomplete list and all reads, until one was incomplete or `tool` has ended.
   private func tornReads(of file: FilePath, while tool: Tool, atLeast count: Int) -> (torn: Int, reads: Int) {
     var torn = 0, reads = 0
     while torn == 0, reads < count || (count == 0 && tool.process.isRunning) {
@@ -163,7 +162,7 @@ struct FoundationFaultTests {
     #expect(trapping.wasKilled, "Foundation trapped")
     let endless = try Tool("foundation-fault", theirs, arguments: ["no-url"])
     Thread.sleep(forTimeInterval: 1)  // No event: it has no end.
-    // It recurses until its stack is used up, or for ever.
+    // It recurses until its stack is used up, or forever.
     #expect(
       endless.process.isRunning
         || {
@@ -182,7 +181,7 @@ struct FoundationFaultTests {
   }
 
   @Test func `12 a store crosses threads`() async throws {
-    // `UserDefaults` is not Sendable: a line like the next one does not compile with it.
+    // `UserDefaults` is not Sendable: the next line would not compile with it.
     let folder = try TemporaryFolder()
     let store: any Sendable & Store<Plain> = try folder.open()
     try await Task.detached { try store.save(.integer(1), for: "k") }.value

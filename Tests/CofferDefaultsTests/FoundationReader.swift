@@ -1,12 +1,12 @@
 import CofferStorage
 import Foundation
 
-/// What Foundation reads in a property list, as this library names it.
+/// Foundation's values of a property list, named as in this library.
 enum FoundationReader {
   struct Refused: Error {}
 
   static func read(_ data: Data) throws -> PlainForm {
-    // Converting a set to Swift ends the process (Swift 6.3 on Linux), and a damaged byte can make one of anything.
+    // Converting a set to Swift ends the process (Swift 6.3 on Linux), and a damaged byte can turn anything into one.
     guard !data.starts(with: Data("bplist".utf8)) || !holdsSets(data) else { throw Refused() }
     var format = PropertyListSerialization.PropertyListFormat.openStep
     let list = try PropertyListSerialization.propertyList(from: data, options: [], format: &format)
@@ -14,7 +14,7 @@ enum FoundationReader {
     return try form(of: list)
   }
 
-  /// Whether an object of the list may be of a kind that no property list has.
+  /// Whether the list may contain an object of a kind foreign to property lists.
   private static func holdsSets(_ data: Data) -> Bool {
     let bytes = [UInt8](data)
     guard bytes.count > 40 else { return true }
@@ -55,7 +55,7 @@ enum FoundationReader {
     }
   }
 
-  /// A reference of a keyed archive, which has no name in Swift: as XML spells it.
+  /// A keyed archive's reference, which has no Swift name: in its XML form.
   private static func reference(_ value: Any) throws -> PlainForm {
     let text = String(
       decoding: try PropertyListSerialization.data(fromPropertyList: [value], format: .xml, options: 0), as: UTF8.self)

@@ -7,19 +7,18 @@ import Testing
 
 @testable import CofferDefaults
 
-/// Journals without room for one more record, as those are in the end whose folds fail or find nothing to do.
+/// Journals without room for one more record, as those become whose folds fail or find nothing to do.
 @Suite
 struct FullJournalTests {
   private static let tooLarge = StoreError.Kind.tooLarge(limit: JournalLayout.capacity)
 
-  /// The disk is not what these tests are about.
+  /// These tests are not about the disk.
   private var calls: SystemCalls {
     var calls = SystemCalls()
     calls.synchronize = { _ in 0 }
     return calls
   }
 
-  /// Writes without folding, until not even a small record has room.
   private func fill(_ store: DefaultsStore) throws {
     for count in [1 << 20, 1 << 12, 16] {
       let record = Record.write([("fill", .data(Data(count: count)))])
@@ -74,7 +73,7 @@ struct FullJournalTests {
     let store = try folder.open(isShared: false, calls: calls)
     try store.leavePending(.string("after"), for: "a")
     try fill(store)
-    // Where it died: the list is written, and what survives stands behind all else.
+    // The point of its death: the list is written, and surviving records are behind all others.
     try store.engine.holdingLock { (journal) throws(StoreError) in
       try store.engine.state.withLock { (state) throws(StoreError) in
         (state.seen, state.last) = try journal.beginEpoch(
@@ -102,7 +101,6 @@ struct FullJournalTests {
     let folder = try TemporaryFolder()
     let store = try folder.open(isShared: false, calls: calls)
     let value = { (byte: UInt8) in PlainForm.data(Data(repeating: byte, count: 1_000_000)) }
-    // Twice over: as much as is not yet folded.
     for round in 0..<3 { for key in 0..<16 { try store.save(value(UInt8(round)), for: "key \(key)") } }
     var batch = Batch<Plain>()
     for key in 0..<16 { batch.writes["key \(key)"] = .set(value(9)) }

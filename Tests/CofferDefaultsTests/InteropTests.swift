@@ -35,7 +35,7 @@ struct InteropTests {
     let read = try Tool("foundation-read", ours).finish()
     #expect(read == (try Tool("foundation-read", theirs).finish()))
     #expect(read.contains("yes true c") && read.contains("one 1 i") && read.contains("whole 1.0 d"))
-    // Foundation writes a carriage return as it is, which readers that keep to the rules of XML lose.
+    // Foundation writes a bare carriage return, which strict XML readers lose.
     let expected = String(decoding: try theirs.bytes(of: "d.plist"), as: UTF8.self).replacing("\r\n", with: "&#13;\n")
     #expect(try ours.bytes(of: "d.plist") == Data(expected.utf8), "the same structure, byte for byte")
   }
@@ -59,7 +59,7 @@ struct InteropTests {
     try store.synchronize()
     let found = try folder.bytes(of: "d.plist")
     #expect(found.starts(with: Data("bplist".utf8)) == (format == .binary))
-    // A binary list has no order of its own, so both are compared as XML.
+    // A binary list has no order, so both are compared as XML.
     #expect(try xml(found) == xml(data))
   }
 
@@ -109,7 +109,6 @@ struct InteropTests {
     #expect(theirs?["k"] as? String == text)
     #expect((theirs?["names"] as? [String: Int])?["n\r"] == 1)
     #expect(try folder.open(isShared: false).load("k") == .string(text))
-    // A reader that keeps to the rules of XML, where there is one.
     let python = Process()
     python.executableURL = URL(filePath: "/usr/bin/env")
     let program = "import plistlib, sys; sys.exit(plistlib.load(open(sys.argv[1], 'rb'))['k'].encode().hex() != sys.argv[2])"

@@ -82,11 +82,10 @@ struct JournalTests {
     let bytes = Self.bytes(.write([("k", .integer(258))]), epoch: 1)
     let hex = bytes.map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()
     #expect(
-      // The checksum was computed apart, from its description.
+      // The checksum was computed independently, from its description.
       hex == "22000000" + "77cca4cd" + "0100000007000000" + "01000000" + "01000000" + "6b" + "03" + "0201000000000000")
   }
 
-  /// Changes bytes of the header as a power loss might leave them.
   private func damage(_ folder: TemporaryFolder, at offset: Int, _ bytes: [UInt8]) throws {
     let file = try FileHandle(forUpdating: URL(filePath: folder.file(".d.plist.coffer").string))
     try file.seek(toOffset: UInt64(offset))
@@ -101,7 +100,7 @@ struct JournalTests {
     try store.synchronize()
     try store.save(.integer(1), for: "new")
     let word = store.engine.state.withLock { $0.seen }
-    // Another boot, and a word that is older than the records.
+    // Another boot, and a word older than the records.
     try damage(folder, at: JournalLayout.Field.bootHigh.rawValue, [UInt8](repeating: 0xAA, count: 16))
     try damage(
       folder, at: JournalLayout.Field.word.rawValue,
@@ -109,7 +108,7 @@ struct JournalTests {
     let again = try folder.open(isShared: false)
     #expect(try again.load("new") == .integer(1))
     #expect(again.engine.state.withLock { $0.seen } == word, "records of the epoch before are not taken for new ones")
-    // Another boot, and a word that promises more than there is.
+    // Another boot, and a word that promises more than exists.
     try damage(folder, at: JournalLayout.Field.bootHigh.rawValue, [UInt8](repeating: 0xAA, count: 16))
     try damage(folder, at: JournalLayout.Field.word.rawValue, withUnsafeBytes(of: word.advanced(by: 5000).rawValue, Array.init))
     #expect(try folder.open(isShared: false).names().count == 21)
@@ -119,13 +118,12 @@ struct JournalTests {
     let folder = try TemporaryFolder()
     let store = try folder.open(isShared: false)
     for name in ["a", "b", "c"] { try store.save(.integer(1), for: name) }
-    // Another boot, and the record in the middle did not get to the disk.
+    // Another boot, and the middle record did not reach the disk.
     let middle = JournalLayout.headerBytes + Record.write([("a", .integer(1))]).count
     try damage(folder, at: JournalLayout.Field.bootHigh.rawValue, [UInt8](repeating: 0xAA, count: 16))
     try damage(folder, at: middle, [UInt8](repeating: 0, count: Record.headerBytes))
     let after = try folder.open(isShared: false)
     #expect(try after.names() == ["a"])
-    // A record of the same length, in the same place.
     try after.save(.integer(2), for: "b")
     try damage(folder, at: JournalLayout.Field.bootHigh.rawValue, [UInt8](repeating: 0xAA, count: 16))
     #expect(try folder.open(isShared: false).contents() == ["a": .integer(1), "b": .integer(2)])
@@ -181,10 +179,9 @@ struct JournalTests {
       var bytes = try folder.bytes(of: ".d.plist.coffer")
       withUnsafeBytes(of: number.littleEndian) { bytes.replaceSubrange(field.rawValue..<field.rawValue + 8, with: $0) }
       try bytes.write(to: URL(filePath: folder.file(".d.plist.coffer").string))
-      // Of the two starts one is not in use.
+      // One of the two starts is unused.
       let refusal = kind {
         let store = try folder.open(isShared: false)
-        // More than the room that is really there.
         for key in 0..<3 { try store.save(.data(Data(repeating: 7, count: 100_000)), for: "k\(key)") }
         #expect(try store.load("a") == .integer(1))
         try store.synchronize()

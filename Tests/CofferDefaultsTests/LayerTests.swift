@@ -74,7 +74,7 @@ struct LayerTests {
     try running.save(.integer(3), for: "new")
     #expect(try folder.open(isShared: false).names() == ["new"])
     try #require(try folder.names() == [".d.plist.coffer"])
-    // As a process leaves it that dies in the midst of a removal.
+    // As left by a process that dies during a removal.
     let journal = try FileHandle(forUpdating: URL(filePath: folder.file(".d.plist.coffer").string))
     try journal.seek(toOffset: UInt64(JournalLayout.Field.use.rawValue))
     try journal.write(contentsOf: withUnsafeBytes(of: JournalUse.removed.field.littleEndian) { Data($0) })
@@ -90,7 +90,6 @@ struct LayerTests {
     let running = try folder.open(foldsWhenIdle: true)
     try running.save(.integer(1), for: "a")
     try DefaultsDomain("d", in: folder.path).remove()
-    // Four times as long as a fold waits.
     Thread.sleep(forTimeInterval: 1)  // No event: nothing is written.
     #expect(try folder.names() == [])
     #expect(try running.names() == [])
@@ -223,7 +222,7 @@ struct LayerTests {
     #expect(stored["own"] == .integer(2) && stored["suite"] == .integer(42) && stored["both"] == .integer(8))
     #expect(stored["registered"] == .integer(101) && stored["none"] == .integer(1))
     #expect(try folder.open(domain: "first", isShared: false).load("suite") == .integer(41), "the suite is not written")
-    // What changes nothing does not hide what lies beneath.
+    // A write that changes nothing does not hide the lower layer.
     try store.save(nil, for: "suite")
     try store.update("suite") { (form) throws(StoreError) in form }
     #expect(try folder.open(isShared: false).load("suite") == nil)

@@ -7,7 +7,6 @@ import Testing
 
 @testable import CofferDefaults
 
-/// What people and other programs do to the files of a store that is in use.
 @Suite
 struct MeddlingTests {
   private static let look = 0.12
@@ -65,7 +64,7 @@ struct MeddlingTests {
     try file.write(contentsOf: Data(repeating: UInt8(ascii: "<"), count: 50 << 20))
     try file.close()
     let size = try FileStatus(at: folder.file("d.plist"))?.size
-    // Foundation's reader stops at the list's end tag, so what follows may go unnoticed; it is no error to read the values.
+    // Foundation's reader stops at the list's end tag, so later bytes may go unnoticed; reading the values is no error.
     let refusals = (0..<3).map { _ in
       Thread.sleep(forTimeInterval: Self.look)  // No event: a look that finds no fault is silent.
       return kind {

@@ -8,7 +8,6 @@ import Testing
 
 @testable import CofferDefaults
 
-/// A second fault while a journal is missing, or cannot be made.
 @Suite struct MissingJournalTests {
   private let files = FileManager.default
 
@@ -141,7 +140,6 @@ import Testing
   }
 }
 
-/// A value that a disk's calls share with the test.
 private final class Shared<Value: Sendable>: Sendable {
   private let held: Mutex<Value>
   init(_ value: Value) { held = Mutex(value) }

@@ -8,12 +8,11 @@ import Testing
 
 @testable import CofferDefaults
 
-/// People, backups and dot-file tools move, link and put back what a running store has open.
+/// People, backups and dot-file tools move, link and restore the files of a running store.
 @Suite
 struct MovedFileTests {
   private let files = FileManager.default
 
-  /// Adds one to `n`, as every process does.
   private func increment(_ store: DefaultsStore, times: Int = 1) throws {
     for _ in 0..<times {
       try store.update("n") { (old) throws(StoreError) in
@@ -23,7 +22,7 @@ struct MovedFileTests {
     }
   }
 
-  /// Two writers, of which one opened before `move` and the other after, count on in one file.
+  /// Two writers, one opened before `move` and one after, continue to count in one file.
   private func expectOneCount(
     _ folder: TemporaryFolder, _ domain: String = "d", isFolded: Bool = false, _ move: () throws -> Void
   ) throws {
@@ -33,7 +32,6 @@ struct MovedFileTests {
     #expect(try idle.load("n") == .integer(10))
     try move()
     #expect(untilTheNextLookIsDue())
-    // Whoever looks first brings along what was acknowledged.
     #expect(try first.load("n") == .integer(10))
     let second = try folder.open(domain: domain, isShared: false)
     for _ in 0..<20 {
@@ -41,7 +39,7 @@ struct MovedFileTests {
       try increment(second)
       #expect(try first.load("n") == second.load("n"))
     }
-    // One that was idle all the time knows an old value, and must not write it again.
+    // A store that was idle knows an old value, and must not write it again.
     #expect(untilTheNextLookIsDue())
     #expect(try idle.load("n") == .integer(50))
     try increment(idle)
@@ -74,11 +72,11 @@ struct MovedFileTests {
     try seed.save(.integer(7), for: "folded")
     try seed.synchronize()
     let list = folder.file("d.plist").string
-    // Only what is in the list goes along with the list alone.
+    // Only the list's values move with the list.
     try expectOneCount(folder, isFolded: !hasJournal) {
       try files.moveItem(atPath: list, toPath: folder.file("dotfiles/d.plist").string)
       try files.createSymbolicLink(atPath: list, withDestinationPath: "dotfiles/d.plist")
-      // Some tools take hidden files along.
+      // Some tools move hidden files too.
       if hasJournal {
         try files.moveItem(
           atPath: folder.file(".d.plist.coffer").string, toPath: folder.file("dotfiles/.d.plist.coffer").string)
@@ -132,13 +130,13 @@ struct MovedFileTests {
     let journal = folder.file(".d.plist.coffer").string
     let processes = Campaign.size(short: 3, long: 6), each = Campaign.size(short: 15_000, long: 20_000)
     let tools = try (0..<processes).map { try Tool("write", folder, "p\($0)", "\(each)") }
-    // Who opens the domain while the journal is away makes another file.
+    // A process that opens the domain while the journal is away makes another file.
     let watcher = try folder.open(isShared: false)
     try eventually("all have it open") { try watcher.names().count { $0.hasSuffix(".0") } == processes }
     var (moves, random) = (0, Random(campaign: "journals taken away"))
     while moves < Campaign.size(short: 8, long: 100) {
       usleep(useconds_t.random(in: 1_000...200_000, using: &random))
-      // Who takes a journal away behind the last of them takes along what it alone holds.
+      // Moving a journal away after the last process has ended loses the values only it has.
       guard tools.allSatisfy({ $0.process.isRunning }) else { break }
       switch Int.random(in: 0..<3, using: &random) {
       case 0: guard rename(journal, folder.file("moved-\(moves)").string) == 0 else { continue }
@@ -149,7 +147,7 @@ struct MovedFileTests {
       }
       moves += 1
     }
-    // Where the next one goes as well before all have noticed, they may say that other files were put in place.
+    // If the next journal goes before all have noticed, they may report replaced files.
     let errors = tools.map { $0.finish() }.filter { !$0.isEmpty }
     #expect(errors.allSatisfy { $0.contains("other files were put in place of those in use") })
     let found = try folder.open(isShared: false).names().count
@@ -186,7 +184,7 @@ struct MovedFileTests {
     #expect(tool.firstLine() == "moved")
     tool.finish()
     #expect(tool.wasKilled)
-    // Before their next looks, as a process that was stopped.
+    // Before their next looks, as in a stopped process.
     try idle.engine.writing.withLock { (writer) throws(StoreError) in writer.nextLinkCheck = .max }
     idle.engine.state.withLock { $0.nextLook = .max }
     try increment(idle)
@@ -210,7 +208,6 @@ struct MovedFileTests {
     try second.save(.integer(2), for: "second")
     tool.send("\n")
     #expect(kill(process, SIGCONT) == 0)
-    // The second one opened first, and made another file.
     #expect(tool.finish().contains("'second'"))
     #expect(try second.names() == ["second"])
   }

@@ -6,7 +6,6 @@ import SystemPackage
 
 @testable import CofferDefaults
 
-/// A disk that notes what happens to the journal, and fails where the test says so.
 final class NotedDisk: Sendable {
   enum Event: Equatable {
     /// Bytes behind the header were written.
@@ -17,7 +16,7 @@ final class NotedDisk: Sendable {
   private struct State {
     var journals: [Int32: Bool] = [:]
     var events: [Event] = []
-    /// Syncs of the journal that succeed before one fails; nil where none does.
+    /// Syncs of the journal before the failing one; nil without a failure.
     var syncsToFailure: Int?
     var refusesWords = false
   }
@@ -27,17 +26,15 @@ final class NotedDisk: Sendable {
 
   init(_ folder: TemporaryFolder) { journal = folder.file(".d.plist.coffer").string }
 
-  /// The sync of the journal that comes after `count` others fails, and those after it until ``heal()``.
+  /// After `count` syncs of the journal, later ones fail until ``heal()``.
   func failSyncs(after count: Int) { state.withLock { $0.syncsToFailure = count } }
   func heal() { state.withLock { $0.syncsToFailure = nil } }
-  /// What the file itself says, whatever a store makes of it.
   func word() throws -> JournalWord {
     let bytes = try Data(contentsOf: URL(filePath: journal)).dropFirst(JournalLayout.Field.word.rawValue).prefix(8)
     return JournalWord(rawValue: bytes.reversed().reduce(0) { $0 << 8 | UInt64($1) })
   }
   func refuseWords(_ refuses: Bool) { state.withLock { $0.refusesWords = refuses } }
 
-  /// What happened since the last time that this was asked.
   func events() -> [Event] {
     state.withLock { state in
       defer { state.events = [] }
@@ -48,7 +45,7 @@ final class NotedDisk: Sendable {
   var calls: SystemCalls {
     var calls = SystemCalls()
     let real = calls
-    // btrfs, where stores are system calls, so that they are seen here.
+    // btrfs, where stores are system calls, so that they are visible here.
     calls.fileSystem = { _ in 0x9123_683E }
     calls.open = { [self] path, flags, mode in
       let fd = real.open(path, flags, mode)

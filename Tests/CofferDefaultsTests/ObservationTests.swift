@@ -8,7 +8,6 @@ import Testing
 
 @testable import CofferDefaults
 
-/// What a subscription heard.
 final class Heard: Sendable {
   private let events = Mutex<[(event: ChangeFeed.Event, at: UInt64)]>([])
   private let subscription = Mutex<Subscription?>(nil)
@@ -28,7 +27,6 @@ final class Heard: Sendable {
   var changes: [Change] { all.flatMap { event -> [Change] in if case .changes(let changes) = event { changes } else { [] } } }
   func stop() { subscription.withLock { $0.take() }?.cancel() }
 
-  /// Waits until `condition` holds; see ``eventually(_:)``.
   func wait(_ condition: (Heard) -> Bool) -> Bool { eventually { condition(self) } }
 
   func waitFor(_ names: String...) -> Bool {
@@ -115,14 +113,13 @@ struct ObservationTests {
     let heard = try Heard(store.changes)
     let tool = try Tool("die-before-bell", folder, arguments: [], hasInput: true)
     #expect(tool.firstLine() == "open")
-    // Opening rings too: whoever watches has then to ask for the next bell.
+    // Opening rings too, so observers must ask for the next bell.
     #expect(waitsForBell(store))
     tool.send("set\n")
     #expect(!tool.finish().contains("survived"), "this file system stores through system calls")
     #expect(heard.waitFor("k"))
   }
 
-  /// Waits until those who watch a domain have asked to be told of the next write.
   private func waitsForBell(_ store: DefaultsStore) -> Bool {
     eventually { store.engine.state.withLock { $0.journal?.memory.isArmed ?? false } }
   }
@@ -191,7 +188,7 @@ struct ObservationTests {
     let heard = try Heard(store.changes)
     try store.synchronize()
     try other.save(.integer(2), for: "k")
-    // Who looks for the first time while the new list is there and its epoch is not, learns the value without its writer.
+    // A first look with the new list but before its epoch gives the value without its writer.
     #expect(heard.waitFor("k"))
     try other.synchronize()
     usleep(100_000)  // No event: nothing more is told.
@@ -285,7 +282,7 @@ struct ObservationTests {
     let moved = folder.path.string + ".moved"
     try FileManager.default.moveItem(atPath: folder.path.string, toPath: moved)
     try FileManager.default.moveItem(atPath: moved, toPath: folder.path.string)
-    // The folder is looked for again after a second. A set before that would be found then; this one is most often told.
+    // The folder is searched again after a second. A set before that would be found then.
     usleep(1_200_000)  // No event: its watch is made again in silence.
     let tool = try Tool("pace", folder, arguments: [], hasInput: true)
     tool.send("next\n")
@@ -323,7 +320,7 @@ struct ObservationTests {
   }
 
   @Test func `two hundred observed stores leave no descriptor behind`() async {
-    // In a process of its own: other tests open and close files meanwhile.
+    // In a separate process: other tests open and close files meanwhile.
     await #expect(processExitsWith: .success) { try Self.observeTwoHundredStores() }
   }
 
@@ -338,7 +335,7 @@ struct ObservationTests {
       try store.close()
     }
     for number in 0..<10 { try once(number) }
-    // Until what is closed in the background is closed: the number no longer falls.
+    // Until background closes are done: the number no longer falls.
     var before = try descriptors(), isFalling = true
     while isFalling {
       usleep(200_000)

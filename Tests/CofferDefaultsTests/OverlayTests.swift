@@ -6,7 +6,6 @@ import Testing
 
 @testable import CofferDefaults
 
-/// A home that comes with a container's image: files are copied up when they are first opened for writing.
 @Suite struct OverlayTests {
   @Test func `one who reads alone sees what is written after the first copy-up with the next read`() throws {
     guard geteuid() == 0 else { try Test.skip("only root can mount an overlay") }
@@ -14,7 +13,7 @@ import Testing
     let layers = folder.file("layers"), merged = folder.file("merged").string
     let manager = FileManager.default
     for path in [layers.string, merged] { try manager.createDirectory(atPath: path, withIntermediateDirectories: true) }
-    // The layers need a file system of their own where the folder itself is on an overlay.
+    // The layers need a separate file system if the folder itself is on an overlay.
     guard mount("tmpfs", layers.string, "tmpfs", 0, nil) == 0 else { try Test.skip("nothing can be mounted here") }
     defer { umount2(layers.string, 0) }
     for name in ["lower", "upper", "work"] {

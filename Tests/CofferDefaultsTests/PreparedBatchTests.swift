@@ -16,7 +16,6 @@ struct PreparedBatchTests {
     try store.save(.string("before"), for: "b")
   }
 
-  /// Where the process dies, and whether the decision is on the disk then.
   static let steps = [
     ("prepared", false), ("deciding", false), ("decided", true), ("committed", true), ("commitDurable", true),
   ]
@@ -33,9 +32,7 @@ struct PreparedBatchTests {
     #expect(told == "a \(value)\nb \(value)\nother string(\"written\")\n")
     let left = try FileManager.default.contentsOfDirectory(atPath: folder.decisions.string)
     #expect(left.count { $0.hasSuffix(".dropped") } == (isDecided ? 0 : 1), "what is dropped was recorded so before")
-    // A process that died after the journal's commit leaves its record for the next fold.
     #expect(left.isEmpty == (step == "decided"), "a completed transaction's record is forgotten")
-    // And for one who cannot ask, it is now plain history.
     #expect(try Tool("outcome", folder, "none").finish() == told)
   }
 
@@ -53,7 +50,6 @@ struct PreparedBatchTests {
     #expect(isPending { try store.removeAll() })
     #expect(isPending { try store.update("b") { (_) throws(StoreError) in nil } })
     #expect(isPending { _ = try store.load(["other", "a"]) })
-    // Nor is anything done on the strength of what they were.
     var batch = Batch<Plain>()
     batch.expectations["a"] = .some(.string("before"))
     #expect(isPending { try store.commit(batch, decision: Decision(place: "x") { (_) throws(StoreError) in }) })
@@ -134,7 +130,7 @@ struct PreparedBatchTests {
     #expect(try folder.open(isShared: false).names() == ["a", "b"])
   }
 
-  /// What the other store says once it is asked: `nil` that it cannot be asked.
+  /// The other store's answer; `nil` if it cannot be asked.
   @Test(arguments: [TransactionOutcome.committed, .dropped, nil])
   func `a decision whose outcome is unknown is learnt at once, or leaves the batch pending`(outcome: TransactionOutcome?) throws {
     let folder = try TemporaryFolder()
@@ -165,7 +161,6 @@ struct PreparedBatchTests {
       #expect(isPending { _ = try store.load("a") })
       #expect(try store.load("b") == .string("before"))
       isReachable.withLock { $0 = true }
-      // It is not asked again for each read.
       while kind({ _ = try store.load("a") }) != nil { usleep(1000) }
       #expect(try store.load("a") == .string("after"))
       #expect(forgotten.withLock { $0 } == 1)
@@ -190,7 +185,6 @@ struct PreparedBatchTests {
     fails.withLock { $0 = false }
     #expect(refusal == .io(EIO))
     #expect(try store.load("a") == .string("before") && store.load("new") == nil)
-    // One who has no way to ask what was decided need not ask.
     let other = try folder.open(isShared: false)
     try other.save(.integer(2), for: "new")
     #expect(try other.load("a") == .string("before") && store.load("new") == .integer(2))
@@ -203,7 +197,7 @@ struct PreparedBatchTests {
     let fails = Mutex(false)
     var calls = SystemCalls()
     let write = calls.write
-    // A store into memory does not fail, a call does.
+    // A store into memory does not fail, but a call does.
     calls.fileSystem = { _ in 0 }
     calls.write = { fd, bytes, offset in fails.withLock { $0 } ? Int(-EIO) : write(fd, bytes, offset) }
     let store = try folder.open(isShared: false, calls: calls)
@@ -251,9 +245,9 @@ struct PreparedBatchTests {
     try store.save(.string("before"), for: "a")
     try store.synchronize()
     let prepared = Record.Prepared(id: .random(), place: "x", changes: [("a", .string("after"))])
-    // Its own, and that of what a fold would keep of it.
+    // Its own room, and that of a fold's remainder.
     let room = 2 * Record.prepare(prepared).count
-    // Filled by hand, as a journal is in the end whose folds fail.
+    // Filled by hand, as a journal is eventually if folds fail.
     try store.engine.holdingLock { (journal) throws(StoreError) in
       try store.engine.state.withLock { (state) throws(StoreError) in
         let free = JournalLayout.capacity - JournalLayout.keptForOutcomes - state.seen.end

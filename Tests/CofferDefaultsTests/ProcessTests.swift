@@ -61,7 +61,7 @@ struct ProcessTests {
     var random = Random(campaign: "kills of a writer")
     for round in 0..<kills {
       let tool = try Tool("acknowledge", folder)
-      // In every second round it has begun to write by then; in the others it may be about to open the domain.
+      // In every second round it has begun to write; in the others it may be about to open the domain.
       let first = round.isMultiple(of: 2) ? tool.firstBytes(8) : Data()
       Thread.sleep(forTimeInterval: .random(in: 0.01...0.05, using: &random))  // No event: any moment.
       tool.kill()

@@ -9,7 +9,7 @@ import Testing
 struct PropertyListTests {
   private static func read(_ data: Data) throws -> PlainForm { .dictionary(try PropertyList.decode(data).values) }
 
-  /// What both make of `data`; nil for what is refused.
+  /// Both readers' values for `data`; nil if refused.
   private static func both(_ data: Data) -> (ours: PlainForm?, theirs: PlainForm?) {
     (try? read(data), (try? FoundationReader.read(data)).flatMap { if case .dictionary = $0 { $0 } else { nil } })
   }
@@ -98,7 +98,7 @@ struct PropertyListTests {
   }
 
   @Test func `a few bytes that stand for more values than there is memory are refused`() {
-    // Sixty arrays, each of which holds the next one twice: 2^60 values.
+    // Sixty arrays, each with the next one twice: 2^60 values.
     var bytes = Array("bplist00".utf8) + [0xD1, 1, 2, 0x51, UInt8(ascii: "k")]
     var offsets: [UInt8] = [8, 11]
     for level in 2..<62 as Range<UInt8> {

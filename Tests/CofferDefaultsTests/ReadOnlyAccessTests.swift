@@ -7,7 +7,6 @@ import Testing
 
 @testable import CofferDefaults
 
-/// A domain that is opened for reading alone.
 @Suite struct ReadOnlyAccessTests {
   private func reader(_ folder: TemporaryFolder, domain: String = "d") throws -> DefaultsStore {
     try DefaultsStore.open(domain: domain, in: folder.path, access: .readOnly)
@@ -77,7 +76,7 @@ import Testing
     let (first, second) = (try folder.open(calls: calls), try folder.open(calls: calls))
     #expect(!folder.exists(".d.plist.coffer") && first.engine === second.engine)
     #expect(try second.load("a") == .integer(1))
-    // As another user does, who may write the folder.
+    // As another user with write permission for the folder does.
     try folder.open(isShared: false).save(.integer(2), for: "a")
     let third = try folder.open(calls: calls)
     #expect(try third.engine !== first.engine && third.load("a") == .integer(2))
@@ -86,7 +85,7 @@ import Testing
 
   @Test
   func `domains of one name in two folders that cannot be made are two`() throws {
-    // Nobody makes a folder there, root neither.
+    // Nobody can make a folder there, not even root.
     let stores = try ["one", "two"].map { try DefaultsStore.open(domain: "d", in: FilePath("/sys/coffer-\($0)")) }
     #expect(stores.map(\.place) == ["/sys/coffer-one/d.plist", "/sys/coffer-two/d.plist"])
   }
@@ -114,7 +113,6 @@ import Testing
   }
 }
 
-/// A domain as a whole.
 @Suite struct WholeDomainTests {
   @Test(.tags(.campaign), .wholeRun, arguments: [true, false])
   func `what is written after a removal is what every process reads next`(mayWrite: Bool) throws {
@@ -129,7 +127,6 @@ import Testing
       let reader = try DefaultsStore.open(domain: "d", in: folder.path, options: options)
       #expect(try reader.load("k") != nil)
       try writer.domain.remove()
-      // The first read after the removal may well come after the write.
       if number.isMultiple(of: 2) { #expect(try reader.load("k") == nil) }
       try folder.open(isShared: false).save(.integer(Int64(number)), for: "k")
       #expect(try reader.load("k") == .integer(Int64(number)))

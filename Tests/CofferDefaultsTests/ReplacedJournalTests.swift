@@ -8,14 +8,13 @@ import Testing
 
 @testable import CofferDefaults
 
-/// Other files in the place of those that running stores use: whoever knows of a value that is not there says so once, and
-/// nothing is written over what was put there.
+/// Other files replace those of running stores: a process that knows of a missing value reports it once, and never writes
+/// over the new files.
 @Suite struct ReplacedJournalTests {
   private let files = FileManager.default
 
   private func journal(_ folder: TemporaryFolder) -> String { folder.file(".d.plist.coffer").string }
 
-  /// The names that the `.moved` says which `body` throws; nil where it throws nothing.
   private func missing(_ body: () throws -> Void) throws -> [String]? {
     do { try body() } catch let error as StoreError {
       guard error.kind == .moved else { throw error }
@@ -24,7 +23,6 @@ import Testing
     return nil
   }
 
-  /// Writes `bytes` over those of the file, which stays the same one.
   private func overwrite(_ file: String, _ bytes: Data, truncating: Bool = false) throws {
     if truncating { #expect(truncate(file, 0) == 0) }
     let handle = try FileHandle(forUpdating: URL(filePath: file))
@@ -46,7 +44,7 @@ import Testing
       try files.moveItem(atPath: journal(folder), toPath: folder.file("old \(round)").string)
       try files.copyItem(atPath: folder.file("old \(round)").string, toPath: journal(folder))
       #expect(untilTheNextLookIsDue())
-      // Who comes later knows an older value, which is not missing.
+      // A later process knows an older value, which is not missing.
       try first.save(.integer(Int64(round)), for: "seed")
       #expect(try idle.load("seed") == .integer(Int64(round)))
     }
@@ -109,7 +107,7 @@ import Testing
     #expect(try missing { try first.save(.integer(3), for: "b") } == ["a"])
     try first.save(.integer(3), for: "b")
     try first.synchronize()
-    // Files that are replaced once more make nobody forget.
+    // A second replacement makes nobody forget.
     try files.copyItem(atPath: journal(folder), toPath: folder.file("old").string)
     #expect(try second.load("a") == .integer(1))
     putOldCopy(folder)
@@ -166,7 +164,6 @@ import Testing
     try store.save(.integer(2), for: "a")
     #expect(try other.load("a") == .integer(2))
     try overwrite(journal(folder), old, truncating: cut)
-    // Of the same length as the record that is gone.
     try folder.open(isShared: false, calls: calls).save(.integer(3), for: "b")
     #expect(try missing { try store.save(.integer(4), for: "c") }?.contains("a") == true)
     try store.save(.integer(4), for: "c")
@@ -197,7 +194,7 @@ import Testing
     #expect(try missing { try second.save(.integer(7), for: "e") }?.contains("b") == true)
   }
 
-  /// A remote file system's, where nothing is mapped.
+  /// A remote file system, where nothing is mapped.
   private var unmapped: SystemCalls {
     var calls = SystemCalls()
     calls.fileSystem = { _ in 0x6969 }
@@ -307,7 +304,7 @@ import Testing
 
   // MARK: Transactions
 
-  /// A store that has committed whatever it is asked for, until it is told to forget it.
+  /// A store that has committed every transaction, until it is told to forget.
   private final class Decisions: Sendable {
     private let isForgotten = Mutex(false)
     var lookup: DecisionLookup {

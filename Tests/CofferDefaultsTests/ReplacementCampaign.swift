@@ -2,30 +2,26 @@ import CofferTestSupport
 import Foundation
 import Testing
 
-/// A domain's files are copied, moved, put back and deleted by real tools, under processes that write: see PlainStore.md,
-/// *Limits*.
+/// Real tools copy, move, restore and delete a domain's files while processes write: see PlainStore.md, *Limits*.
 @Suite(.tags(.campaign, .process, .slow), .wholeRun) struct ReplacementCampaign {
-  /// Which files come back.
+  /// The files that come back.
   enum Scope {
     case journal
-    /// Each value is there or named if nobody looks in between: a list that is put back beside the journal in use is another
+    /// Each value is there or named if nobody looks in between: a restored list next to the journal in use is another
     /// program's edit.
     case both
     /// The journal stays the same file, so that the list is an edit.
     case list
   }
 
-  /// One way to replace files, in a folder with the domain in `config`.
   struct Way: Sendable, CustomTestStringConvertible {
     let name: String
     var needs: String?
     let scope: Scope
-    /// Whether it writes into files that are in use: only while the processes stand still, as a record may be torn else, which
-    /// they call damaged.
+    /// Whether it writes into files in use: only while the processes are stopped, as they report a torn record as damage.
     var isInPlace = false
-    /// Keeps a copy, while the processes stand still.
     var save = ""
-    /// Puts other files in place, each time that it is run.
+    /// Puts other files in place, on each run.
     let act: String
     var testDescription: String { name }
   }
@@ -44,7 +40,7 @@ import Testing
       act: "if [ -e copy ]; then mv copy \(journal); else ln -f original \(journal); fi"),
     Way(name: "mv and cp -a", scope: .both, act: "n=$(ls | wc -l); mv config bak$n; cp -a bak$n config || true"),
     Way(name: "tar", scope: .both, save: "tar -C config -cf backup.tar .", act: "tar -C config -xf backup.tar"),
-    // It takes a file of the same size and time for the same, and stores into memory change no time.
+    // It takes files of equal size and time for equal, and mapped writes change no time.
     Way(name: "rsync -a", needs: "rsync", scope: .list, save: sync, act: "rsync -a backup/ config/"),
     Way(name: "rsync -aI", needs: "rsync", scope: .both, save: sync, act: "rsync -aI backup/ config/"),
     Way(
@@ -57,7 +53,7 @@ import Testing
       act: "touch config/d.plist \(journal); git -C config checkout -qf . || true"),
     Way(
       name: "stow", needs: "stow", scope: .both,
-      // While somebody writes, it may meet files that are not its own, and give up, as `cp -a` and git may.
+      // Meanwhile writers may give it foreign files, so that it gives up, as `cp -a` and git may.
       act: "mkdir -p stow/d; find config -maxdepth 1 -type f -exec mv -t stow/d {} + || true; stow -d stow -t config -R d || true"
     ),
     Way(name: "cp -al", scope: .list, save: "cp -al config backup", act: "rm -rf old; mv config old; cp -al backup config"),
@@ -69,7 +65,7 @@ import Testing
     if let program = way.needs, !FileManager.default.isExecutableFile(atPath: "/usr/bin/\(program)") {
       return Test.skipPart(without: program)
     }
-    // The short form takes the same choices in each run.
+    // The short form makes the same choices in each run.
     var random = Campaign.isLong ? Random(campaign: "files replaced by \(way.name)") : Random(seed: UInt64(Campaign.seed) ?? 0)
     var counts: [String: Int] = [:]
     let rounds = Campaign.size(short: 2, long: max(2, 50 / Campaign.share))
@@ -77,7 +73,6 @@ import Testing
       let isStopped = round % 2 == 0 || way.isInPlace
       let world = try ReplacementWorld(seed: random.next())
       world.steps(4)
-      // There is a list from now on.
       try world.settle(isWhole: true)
       try world.run(way.save, whileStopped: true)
       world.steps(4)

@@ -2,22 +2,19 @@ import CofferTestSupport
 import Foundation
 import SystemPackage
 
-/// A domain in `config`, three processes that write it and one that reads it, stepped through their input, and a shell at work
-/// beside them.
-///
-/// Each process writes names of its own, with numbers that grow.
+/// A domain in `config`, three processes that write their own names with increasing numbers, one that reads, stepped through
+/// their input, and a parallel shell.
 final class ReplacementWorld {
   let folder: TemporaryFolder
   private let seats: [Tool]
   private var random: Random
   private var numbers = [0, 0, 0]
-  /// What each name has to have; nil after `.moved` named it, or where a call that failed may have set it.
+  /// The expected value of each name; nil after `.moved` named it, or if a failed call may have set it.
   private var expected: [String: Int?] = [:]
   private(set) var trace: [String] = []
   private(set) var failures: [String] = []
   private(set) var counts: [String: Int] = [:]
-  /// Whether a tool has written a file under its name while the processes went on: what they meet may be torn, and they call it
-  /// damaged.
+  /// Whether a tool wrote a file in place while the processes ran: they may meet a torn file and report damage.
   private var mayBeDamaged = false
   private(set) var isDamaged = false
 
@@ -58,7 +55,7 @@ final class ReplacementWorld {
 
   /// One call of a writer, or a read.
   ///
-  /// - Parameter isBusy: whether files are replaced at this moment, so that some of them may be missing or half written.
+  /// - Parameter isBusy: whether files are being replaced, so that some may be missing or half written.
   func step(_ writer: Int, isBusy: Bool = false) {
     switch Int.random(in: 0..<10, using: &random) {
     case 0: take(ask(writer, "synchronize"), [:], writer, isBusy)
@@ -100,7 +97,6 @@ final class ReplacementWorld {
 
   // MARK: What the shell does
 
-  /// Runs `script` in the folder, while the processes stand still or while they go on.
   func run(_ script: String, whileStopped isStopped: Bool) throws {
     let shell = Process()
     shell.executableURL = URL(filePath: "/bin/sh")
@@ -118,17 +114,17 @@ final class ReplacementWorld {
     }
     shell.waitUntilExit()
     if isStopped { for seat in seats { Foundation.kill(seat.process.processIdentifier, SIGCONT) } }
-    // Not a pipe: a process that another test starts at this moment may have its end too, and never close it.
+    // Not a pipe: a process that another test starts now may have its end too, and never close it.
     if shell.terminationStatus != 0, isStopped {
       fail("the shell: \(String(decoding: try folder.bytes(of: "errors"), as: UTF8.self))")
     }
-    // A tool may give up where files come and go under it; what it has done until then counts.
+    // A tool may give up if files come and go meanwhile; its effects until then count.
     if shell.terminationStatus != 0, !isStopped { count("tools that gave up") }
   }
 
   // MARK: What has to be there
 
-  /// Lets each writer synchronize until it has nothing more to say, and compares with what a new process finds.
+  /// Synchronizes each writer until it reports nothing more, and compares with a new process.
   ///
   /// - Parameter isWhole: whether each acknowledged value is there or was named.
   func settle(isWhole: Bool) throws {

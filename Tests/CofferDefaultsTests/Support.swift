@@ -7,7 +7,7 @@ import Testing
 
 @testable import CofferDefaults
 
-/// A folder of its own for one test, removed with it.
+/// A separate folder for one test, removed with it.
 final class TemporaryFolder: Sendable {
   private let folder: TestFolder
   var path: FilePath { folder.path }
@@ -24,12 +24,11 @@ final class TemporaryFolder: Sendable {
   func bytes(of name: String) throws -> Data { try Data(contentsOf: URL(filePath: file(name).string)) }
   func exists(_ name: String) -> Bool { FileManager.default.fileExists(atPath: file(name).string) }
 
-  /// The names in the folder, hidden ones included, but for the decisions.
+  /// The names in the folder, hidden ones included, except the decisions.
   func names() throws -> [String] {
     try FileManager.default.contentsOfDirectory(atPath: path.string).filter { $0 != "decisions" }.sorted()
   }
 
-  /// A store of the domain `d` here.
   func open(
     damage: DamagePolicy = .fail, decisions: DecisionLookup? = nil, domain: String = "d", isShared: Bool = true,
     foldsWhenIdle: Bool = false, calls: SystemCalls = SystemCalls(), suites: [String] = [], layers: DefaultsLayers = .init()
@@ -42,14 +41,14 @@ final class TemporaryFolder: Sendable {
   }
 }
 
-/// Waits, on the stores' own clock, until whichever of them is asked next looks at its files.
+/// Waits, on the stores' own clock, until any store's next call would look at its files.
 func untilTheNextLookIsDue() -> Bool {
   let due = CoarseClock.now() + CoarseClock.lookInterval
   return eventually { CoarseClock.now() > due }
 }
 
 extension EngineOptions {
-  /// Of a store with an engine of its own, which folds only when asked to.
+  /// For a store with its own engine, which folds only on request.
   static var unshared: EngineOptions {
     var options = EngineOptions()
     options.isShared = false
@@ -59,7 +58,7 @@ extension EngineOptions {
 }
 
 extension DefaultsStore {
-  /// Leaves a transaction over `name` of which nobody knows the outcome, as a process does that dies in its midst.
+  /// Leaves a transaction over `name` with unknown outcome, as a process does that dies during it.
   func leavePending(_ form: PlainForm, for name: String) throws {
     var batch = Batch<Plain>()
     batch.writes[name] = .set(form)
@@ -70,7 +69,6 @@ extension DefaultsStore {
   }
 }
 
-/// The other process.
 struct Tool {
   let process = Process()
   private let output = Pipe()
@@ -81,7 +79,6 @@ struct Tool {
     try self.init(command, folder, arguments: rest, domain: domain)
   }
 
-  /// The tool with `arguments`, at work in `place` instead of the folder itself, and under `wrapper` where one is given.
   init(
     _ command: String, _ folder: TemporaryFolder, arguments: [String], domain: String = "d", configuration: FilePath? = nil,
     place: FilePath? = nil, hasInput: Bool = false, keepsErrors: Bool = false, wrapper: [String] = []
@@ -100,11 +97,11 @@ struct Tool {
     try process.run()
   }
 
-  /// Waits for the end and returns what was printed.
+  /// Waits for the end and returns the output.
   @discardableResult
   func finish() -> String { String(decoding: finishBytes(), as: UTF8.self) }
 
-  /// What was said on standard error, once the process has ended.
+  /// The standard error output, once the process has ended.
   func errorText() -> String { String(decoding: errors.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self) }
 
   func finishBytes() -> Data {
@@ -119,7 +116,7 @@ struct Tool {
     return String(decoding: line, as: UTF8.self)
   }
 
-  /// Waits until the tool has printed so many bytes; fewer where it has ended before.
+  /// Waits until the tool has printed so many bytes; fewer if it ends before.
   func firstBytes(_ count: Int) -> Data { output.fileHandleForReading.readData(ofLength: count) }
 
   func send(_ text: String) { input.fileHandleForWriting.write(Data(text.utf8)) }

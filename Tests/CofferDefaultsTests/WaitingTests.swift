@@ -21,7 +21,7 @@ struct WaitingTests {
     }
     let begin = ContinuousClock.now
     let answers = Mutex<[(kind: StoreError.Kind?, after: Duration)]>([])
-    // One thread for each: a queue has as many as there are cores.
+    // A thread for each: a queue has only as many as there are cores.
     for thread in 0..<5 {
       Thread.detachNewThread {
         let found = kind {
@@ -38,8 +38,7 @@ struct WaitingTests {
     }
     let found = answers.withLock { $0 }
     #expect(found.map(\.kind) == Array(repeating: .busy, count: 5))
-    // One after the other, 5 s would lie between each answer and the next. Together they come, whatever the machine's speed,
-    // closer than that.
+    // In sequence, each answer would come 5 s after the previous one.
     let times = found.map(\.after)
     #expect(try #require(times.max()) - #require(times.min()) < .seconds(5))
     #expect(reads > 0)

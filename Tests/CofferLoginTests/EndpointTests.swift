@@ -112,7 +112,7 @@ import Testing
       isDone.signal()
     }
     let idle = (0..<20).map { _ in connected() }
-    // The browser comes in pieces.
+    // The browser's request comes in pieces.
     let browser = connected()
     for part in ["GET /callback?code=c&st", "ate=s HTTP/1.1\r\nHost: x\r", "\n\r\n"] {
       _ = send(browser, part, part.utf8.count, 0)
@@ -120,7 +120,7 @@ import Testing
     isDone.wait()
     #expect(found.all == ["c"])
     var byte: UInt8 = 0
-    // None was told that its time is over before the browser was heard.
+    // None timed out before the browser was heard.
     for peer in idle { #expect(recv(peer, &byte, 1, Int32(MSG_DONTWAIT)) <= 0) }
     for peer in idle + [browser] { close(peer) }
   }

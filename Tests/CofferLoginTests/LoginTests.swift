@@ -6,7 +6,7 @@ import Testing
 
 @testable import CofferLogin
 
-/// Logins at real servers, case by case. What a whole program does in a fault is in `LoginFaultTests`.
+/// Logins at real servers, case by case. A whole program's behavior in a fault is in `LoginFaultTests`.
 @Suite(.tags(.process), .wholeRun) struct LoginTests {
   private func text(_ form: SecretForm?) -> String { form?.bytes.withUnsafeBytes { String(decoding: $0, as: UTF8.self) } ?? "" }
 
@@ -40,7 +40,6 @@ import Testing
     var pauses = 0
     let tokens = try login.wait(cancellation) {
       pauses += 1
-      // The server is asked once before: it waits for the person.
       if pauses == 2 { try server.control("allow", ["code": login.userCode]) }
       cancellation.sleep($0)
     }
@@ -82,7 +81,7 @@ import Testing
     try server.fault(400, #"{"error": "slow_down"}"#, at: "/token")
     var pauses: [Double] = []
     _ = try login.wait(Cancellation()) { pauses.append($0) }
-    // The server's interval, and then five seconds more than that.
+    // The server's interval, and then five seconds more.
     #expect(pauses == [1, 6])
   }
 
@@ -146,7 +145,7 @@ import Testing
   func `what the browser brings of another server or of nothing is refused`(kind: OAuthServer.Kind) async throws {
     let server = try OAuthServer(kind)
     let client = try await client(server)
-    // Glewlwyd says that it names itself in each answer, and is not believed without.
+    // Glewlwyd declares that it names itself in each answer, and is not trusted without.
     let issuer = "&iss=\(server.issuer)"
     for (query, what) in [
       ("state=STATE\(issuer)", "what came back holds no code"),
@@ -223,9 +222,9 @@ import Testing
     #expect(try server.takes(text(second.access)))
     #expect(text(second.refresh) != text(first.refresh))
     #expect(try await client.revoke(#require(second.refresh)))
-    // Glewlwyd's access tokens live on without what renews them.
+    // Glewlwyd's access tokens outlive the refresh token.
     if kind != .glewlwyd { #expect(try !server.takes(text(second.access))) }
-    // Whether this program took it back or another did: a person, a colleague, the server.
+    // Whether this program revoked it or another did: a person, a colleague, the server.
     let error = await #expect(throws: StoreError.self) { try await client.tokens(refreshing: #require(second.refresh)) }
     #expect(error?.kind == .loginRefused, "\(error?.description ?? "")")
   }
@@ -250,7 +249,7 @@ import Testing
     let place = try await AuthorizationServer.discover(issuer: server.issuer)
     let tokens = try await OAuthClient(id: "service", secret: secret(OAuthServer.secret), at: place, scopes: ["read"])
       .tokensOfItsOwn()
-    // Glewlwyd's page for whoever shows a token knows people alone.
+    // Glewlwyd's token check page knows only people.
     if kind != .glewlwyd { #expect(try server.takes(text(tokens.access))) }
     let body = try AuthorizationServer(token: place.tokenEndpoint, takesSecretInBody: true)
     let other = try await OAuthClient(id: "service", secret: secret(OAuthServer.secret), at: body, scopes: ["read"])
@@ -266,7 +265,7 @@ import Testing
 
   // MARK: Answers that are none
 
-  /// What a server may answer in the place of tokens, and what that is.
+  /// A server's possible answers instead of tokens, and their error kinds.
   private static let answers: [(status: Int, body: String, copies: Int, kind: StoreError.Kind)] = [
     (500, "fault", 1, .unreachable), (503, "{}", 1, .unreachable), (429, "", 1, .unreachable),
     (200, "<html>Sign in</html>", 1, .damaged), (200, "", 1, .damaged), (200, "{}", 1, .damaged),
@@ -276,9 +275,9 @@ import Testing
     (200, "[]", 1, .damaged), (404, "not here", 1, .damaged), (400, "{}", 1, .damaged), (400, "<html>", 1, .damaged),
     // A gigabyte, and a body without an end.
     (200, String(repeating: "x", count: 1 << 10), 1 << 20, .damaged), (200, "x", 0, .damaged),
-    // As Glewlwyd answers what it does not know.
+    // Glewlwyd's answers to unknown requests.
     (400, "", 1, .loginRefused), (401, "", 1, .loginRefused), (403, "", 1, .loginRefused), (404, "", 1, .damaged),
-    // As GitHub answers errors.
+    // GitHub's form of errors.
     (200, "{\"error\": \"bad_refresh_token\", \"error_description\": \"The refresh token is incorrect.\"}", 1, .loginRefused),
     (200, "{\"error\": \"\\u001b[31m no word\"}", 1, .loginRefused),
   ]

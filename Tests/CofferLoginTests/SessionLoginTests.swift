@@ -7,7 +7,6 @@ import Testing
 
 @testable import CofferLogin
 
-/// A session whose tokens come from a real server.
 @Suite(.tags(.process), .wholeRun) struct SessionLoginTests {
   private struct Keys: KeySpace {
     let user = StorageKey("user", of: String.self).endsWithSession()
@@ -41,7 +40,7 @@ import Testing
     #expect(Set(tokens).count == 1 && tokens.count == 8)
     #expect(try server.takes(tokens[0]))
     #expect(try server.control("counts")["refresh"] == 1)
-    // One that the server refused before its time.
+    // A token that the server refused early.
     let stale = try await session.token(oauth, using: client)
     let next = try await session.token(oauth, using: client, replacing: stale).reveal()
     #expect(next.access != tokens[0] && next.type.lowercased() == "bearer" && next.scope == "read")
@@ -67,7 +66,6 @@ import Testing
     try session.login(as: "ada", with: try await waited, oauth)
     let first = try await session.token(oauth, using: client)
     try router.set(Sealed("spent"), for: keys.renewal)
-    // The server is slow to say no, so that the others wait for that.
     try server.hold(at: "/token")
     let begun = Atomic(0)
     let asking = { @Sendable () async -> StoreError.Kind? in
@@ -110,7 +108,7 @@ import Testing
     task.cancel()
     await #expect(throws: CancellationError.self) { try await task.value }
     try server.letGo()
-    // The next one waits for the answer in the place of whoever went away, and asks nothing.
+    // The next one waits for the answer in place of the departed one, and asks nothing.
     let second = try await session.token(oauth, using: client, replacing: first)
     #expect(second != first)
     #expect(try server.takes(second.reveal().access))

@@ -7,14 +7,14 @@
 
   @Suite struct ForkTests {
     @Test func `a forked child finds its secrets gone, and the parent keeps them`() async {
-      // In a process of its own: where another thread is in the arena as it forks, the child has a lock that nobody releases.
+      // In a separate process: if another thread is in the arena during the fork, nobody releases the child's lock.
       await #expect(processExitsWith: .success) {
         var small = try SecretBytes(zeros: 6)
         small.withUnsafeMutableBytes { _ = $0.initializeMemory(as: UInt8.self, repeating: 0xC3) }
         var large = try SecretBytes(zeros: 100_000)
         large.withUnsafeMutableBytes { _ = $0.initializeMemory(as: UInt8.self, repeating: 0x5A) }
 
-        // Swift hides fork; its symbol is there. The child only touches memory and leaves.
+        // Swift hides fork; its symbol exists. The child only touches memory and exits.
         typealias Fork = @convention(c) () -> pid_t
         let fork = unsafeBitCast(try #require(dlsym(nil, "fork")), to: Fork.self)
         let child = fork()
@@ -23,7 +23,7 @@
           if small.isIntact || large.isIntact { left |= 1 }
           small.withUnsafeBytes { for byte in $0 where byte != 0 { left |= 2 } }
           large.withUnsafeBytes { for byte in $0 where byte != 0 { left |= 4 } }
-          // New secrets are a child's own: none comes from a region that the fork has emptied.
+          // A child's new secrets are its own: none comes from a region that the fork has emptied.
           let own = try? SecretBytes(zeros: 6)
           if own?.isIntact != true { left |= 8 }
           _exit(left)

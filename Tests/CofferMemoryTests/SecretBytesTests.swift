@@ -6,12 +6,12 @@ import Testing
 
 @Suite struct SecretBytesTests {
   @Test func `wipes its bytes when its life ends`() async {
-    // In a process of its own: another thread would be given the block that was just released.
+    // In a separate process: another thread would get the block that was just released.
     await #expect(processExitsWith: .success) { try Self.lookAtReleased() }
   }
 
   private static func lookAtReleased() throws {
-    // Blocks up to 16 KiB stay mapped after release, so the place can be looked at.
+    // Blocks up to 16 KiB stay mapped after release, so they can be inspected.
     for count in [1, 31, 32, 33, 1000, SecretArena.largestBlock] {
       let place = try filledAndReleased(count)
       #expect(place.allSatisfy { $0 == 0 }, "\(count) bytes")
@@ -105,7 +105,7 @@ import Testing
   }
 
   @Test func `tells how much of its memory is locked`() async {
-    // Of the whole process, so in one where nobody else has secrets.
+    // It counts the whole process, so in one without other secrets.
     await #expect(processExitsWith: .success) { try Self.compareReports() }
   }
 

@@ -2,7 +2,6 @@ import CofferMemory
 import Foundation
 import Testing
 
-/// Vectors of the standards.
 @Suite struct SecretDigestTests {
   private func secret(_ bytes: [UInt8]) throws -> SecretBytes {
     var secret = try SecretBytes(zeros: bytes.count)

@@ -1,11 +1,11 @@
 import Foundation
 import Testing
 
-/// Inputs that a fuzzer found: as few as reach all the code that it has reached, and those that once did harm. `.ci/fuzz` goes on
+/// The fewest inputs that reach all the code that a fuzzer has reached, and those that once did harm. `.ci/fuzz` continues
 /// from them.
 @Suite struct SeedTests {
   private static let parsers = VaultParsers.all + PostgresParsers.all + DefaultsParsers.all + CommandLineParsers.all
-  /// Those that have what they need here.
+  /// Parsers with all requirements here.
   private static let present = parsers.filter { parser in
     guard let obstacle = PostgresParsers.obstacle, PostgresParsers.all.contains(where: { $0.name == parser.name }) else {
       return true

@@ -48,7 +48,7 @@ import Testing
     try FileManager.default.contentsOfDirectory(atPath: folder.string).sorted()
   }
 
-  /// System calls with files that have no name, where this folder's file system has them, or as one that has none.
+  /// System calls with unnamed files if this folder's file system has them, or as one without them.
   private func calls(unnamed: Bool) -> SystemCalls {
     var calls = SystemCalls()
     if !unnamed { calls.openUnnamed = { _, _ in -EOPNOTSUPP } }
@@ -71,7 +71,6 @@ import Testing
       let synchronize = calls.synchronize
       calls.synchronize = { [self] fd in
         seen.withLock { $0.append((try? entries(folder)) ?? []) }
-        // What a living process works on is nobody's to take.
         #expect(AtomicFile.abandoned(in: folder).isEmpty)
         UnfinishedFile.sweep(folder, SystemCalls())
         return synchronize(fd)

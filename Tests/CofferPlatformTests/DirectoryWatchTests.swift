@@ -6,7 +6,6 @@ import Testing
 
 @Suite
 struct DirectoryWatchTests {
-  /// Waits for a notice; false after two minutes.
   private func heard(_ notices: Collected<DirectoryWatch.Notice>, _ count: Int = 1) async throws -> Bool {
     let deadline = ContinuousClock.now + .seconds(120)
     while notices.all.count < count {
@@ -16,7 +15,7 @@ struct DirectoryWatchTests {
     return true
   }
 
-  /// A second watch on a folder, for a file that nobody else writes: the notices of all watches come on one queue, in order.
+  /// A second watch on a folder, for a file that nobody else writes: all watches' notices come on one queue, in order.
   private struct Settling {
     let file: String
     let notices = Collected<DirectoryWatch.Notice>()
@@ -28,9 +27,8 @@ struct DirectoryWatchTests {
     }
   }
 
-  /// Returns when everybody has heard of what happened in the folder so far.
   private func settle(_ settling: Settling) async throws {
-    // Notices that are read together are told in no order: those of before have been told when a second round is.
+    // Notices read together come in no order: earlier ones have been delivered after a second round.
     for _ in 0..<2 {
       let before = settling.notices.all.count
       try FileManager.default.setAttributes([.posixPermissions: 0o600], ofItemAtPath: settling.file)

@@ -33,7 +33,7 @@ import Testing
   }
 
   @Test func `a relative folder is resolved`() throws {
-    // The package's own folder is not private, so only its parents' check can be told from the folder's.
+    // The package's own folder is not private, so only the check of its parents differs.
     let resolved = try TrustedPath.resolve(".")
     #expect(resolved.isAbsolute)
   }

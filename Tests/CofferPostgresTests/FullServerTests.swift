@@ -7,7 +7,6 @@ import Testing
 
 @testable import CofferPostgres
 
-/// Servers whose disk has no room left.
 @Suite(.tags(.root, .process, .kill), .wholeRun) struct FullServerTests {
   private static let long = String(repeating: "x", count: 200_000)
 
@@ -81,14 +80,14 @@ import Testing
         try server.restart()
       } catch { Issue.record(error) }
     }
-    // A segment of the log that is begun has 16 MiB.
+    // A newly begun log segment has 16 MiB.
     var (writes, outcome) = (0, StoreError.Kind?.none)
     while outcome == nil, server.pid != 0, writes < 200 {
       outcome = kind { try vault.set(form("\(writes + 1) \(Self.long)"), for: name("big")) }
       writes += 1
     }
     isBack.wait()
-    // Made, or not made: it was asked when the server was there again, unless that took longer than it is asked for.
+    // Made or not: it was looked up when the server returned, if that was soon enough.
     #expect([nil, .unreachable, .outcomeUnknown].contains(outcome), "\(String(describing: outcome))")
     let stored = try text(vault.get(name("big")))?.split(separator: " ").first.flatMap { Int($0) }
     let possible =

@@ -7,9 +7,8 @@ import Testing
 
 @testable import CofferPostgres
 
-/// A superuser of the database changes what he likes. Whatever he does to what a reader is given is refused, or is as it was.
+/// A superuser of the database changes anything. A changed answer is refused, or equals the original.
 @Suite(.tags(.campaign, .process), .wholeRun) struct LyingServerCampaign {
-  /// A vault with some history, and a copy of its rows under `bak` from before its last write.
   private func vault() throws -> SharedVault {
     let shared = try SharedVault()
     let vault = try shared.create(shared.pins)
@@ -23,7 +22,6 @@ import Testing
 
   private static let refusals: [StoreError.Kind] = [.tampered, .damaged, .rolledBack, .forked, .replaced, .notAVault, .noVault]
 
-  /// What a reader who knows the vault is given: either the truth, or an error.
   private func expectRefusal(_ what: String, _ shared: SharedVault) {
     let found = kind {
       let reader = try shared.unlock(shared.pins)
@@ -185,7 +183,7 @@ import Testing
     #expect(kind { try careful.set(form("y"), for: name("0")) } == .readOnly)
   }
 
-  /// What a role may do of what a writer does; read-only by default where there is nothing.
+  /// A role's subset of a writer's rights; read-only by default if empty.
   private static let rights = [
     ["INSERT", "UPDATE", "DELETE"], ["INSERT", "UPDATE"], ["INSERT", "DELETE"], ["UPDATE", "DELETE"], ["INSERT"], ["UPDATE"],
     ["DELETE"], [],
@@ -218,7 +216,6 @@ import Testing
         #expect(kind { _ = try reader.get(name("0")) } == .rolledBack, "\(rights): to who has it open")
         #expect(kind { _ = try open("reader") } == .rolledBack, "\(rights): to who opens it")
       }
-      // A writer, whose rights are taken behind its write.
       try server.sql("GRANT INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA \(s) TO \(role)")
       try server.sql("ALTER ROLE \(role) RESET default_transaction_read_only")
       let writer = try open("writer")

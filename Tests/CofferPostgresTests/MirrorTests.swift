@@ -9,9 +9,7 @@ import Testing
 
 @testable import CofferPostgres
 
-/// Mirrors of vaults on a server, and what somebody may do to their files.
 @Suite(.tags(.process), .wholeRun) struct MirrorTests {
-  /// A vault on a server with a mirror in a folder of its own.
   private final class Mirrored: Sendable {
     let shared: SharedVault
     let vault: UnlockedVault
@@ -31,7 +29,6 @@ import Testing
       try LockedVault.open(.mirror(file ?? self.file), options: shared.pins).unlock(with: shared.credentials())
     }
 
-    /// What reading `a` from the mirror throws.
     func refusal() -> StoreError.Kind? { kind { _ = try open().get(name("a")) } }
 
     var bytes: Data {
@@ -78,7 +75,7 @@ import Testing
     #expect(memory.seen == report.generation && memory.expected == vault.id && memory.own == nil)
     #expect(refreshed > start.addingTimeInterval(-1) && refreshed < Date().addingTimeInterval(1))
 
-    // The server's place is ahead of it by nature, and what is open stays what it was.
+    // The server is naturally ahead of it, and an open mirror stays unchanged.
     try vault.set(form("three"), for: name("a"))
     #expect(try text(mirrored.open().get(name("a"))) == "two")
     #expect(try vault.mirror(to: mirrored.file).isWritten)
@@ -134,7 +131,6 @@ import Testing
     #expect(kind { try LockedVault.open(.mirror(mirrored.file), options: mirrored.shared.pins).checkAge() } == .rolledBack)
     #expect(try mirrored.vault.mirror(to: mirrored.file).isWritten && mirrored.refusal() == nil)
 
-    // Each page of it, in turn.
     for offset in stride(from: 10, to: good.count, by: good.count / 6) {
       var bad = good
       bad[offset] ^= 0x40
@@ -234,7 +230,6 @@ import Testing
         do {
           try vaults[index].vault.set(form("\(round)"), for: name("r\(index)"))
           try vaults[index].vault.mirror(to: mirrored.file)
-          // Whoever was faster has this commit too.
           let seen = try text(mirrored.open().get(name("r\(index)")))
           if seen != "\(round)" { failures.add("\(index) \(round): \(seen ?? "none")") }
         } catch { failures.add("\(index) \(round): \(error)") }

@@ -7,17 +7,15 @@ import Testing
 
 @testable import CofferPostgres
 
-/// A network between a client and its server that loses packets, and tells neither.
 @Suite(.tags(.campaign, .process, .root), .wholeRun) struct NetworkFaultCampaign {
-  /// What the place says, in seconds.
+  /// The place's timeout, in seconds.
   private static let patience = 1
-  /// A connection is waited for, and an answer, each for the place's time and two seconds; a connection that turns out to be lost
-  /// is made once more. As long again for a machine that has other things to do.
+  /// A connection and an answer are each awaited for the place's time and two seconds; a lost connection is made once more.
+  /// Doubled for a busy machine.
   private static let longestRead = Double(4 * (patience + 2))
-  /// Beside that a commit's lost answer is looked for, for fifteen seconds and one last look.
+  /// In addition a commit's lost answer is looked up, for fifteen seconds and one last look.
   private static let longestWrite = longestRead + 15 + longestRead
 
-  /// A call of the other process.
   private struct Call {
     let verb: String, outcome: String, value: String
     let (begin, end): (UInt64, UInt64)
@@ -51,7 +49,6 @@ import Testing
     }
 
     var number = 0
-    /// Changes one item and one setting, past the network.
     func change() throws {
       number += 1
       try feed.save(form("\(number)"), for: "vault\(number)")
@@ -88,7 +85,7 @@ import Testing
     _ = try worker.stop()
     let all = try calls()
     var (possible, tally): (Set<String>, [String: Int]) = (["nothing"], [:])
-    // What is written is the number of the write, also where it fails.
+    // The written value is the number of the write, including failed ones.
     var written = 0
     for call in all {
       if call.verb == "write" { written += 1 }
@@ -102,12 +99,11 @@ import Testing
       case ("read", "ok"):
         #expect(possible.contains(call.value), "\(call) of \(possible)")
         possible = [call.value]
-      // Busy where the server still holds the lock of a call whose end it has not heard of.
+      // Busy while the server still holds the lock of a call whose end it does not know.
       default: #expect(["unreachable", "busy"].contains(call.outcome), "\(call)")
       }
     }
     for outage in outages {
-      // It failed, or was a commit whose lost answer was found afterwards.
       #expect(
         all.contains { call in
           let isDone = outage.begin < call.begin || call.end < outage.end
@@ -115,11 +111,10 @@ import Testing
         })
     }
     let vault = try shared.unlock()
-    // It was killed in the middle of a write, perhaps.
     let stored = try #require(try text(vault.get(ItemName(service: "writer", account: "1"))))
     #expect(possible.union(["\(written + 1)"]).contains(stored), "\(stored) of \(possible)")
     _ = try vault.verify()
-    // After a long outage TCP itself sends again after half a minute; nobody has to wait for that.
+    // After a long outage TCP retransmits after half a minute; nobody need wait for that.
     if Campaign.isLong { #expect(rests.allSatisfy { $0 < .seconds(Self.longestRead) }, "\(rests)") }
     let longest = all.max { $0.seconds < $1.seconds }
     print(
@@ -136,14 +131,13 @@ import Testing
       let mirror = try? LockedVault.open(.mirror(file), options: shared.pins).unlock(with: shared.credentials())
       return (try? mirror?.get(name("a"))).flatMap(text)
     }
-    // A minute, which a mirror that is followed waits by itself, in the long form.
+    // In the long form a minute, the default interval of a followed mirror.
     let interval: Duration = Campaign.isLong ? .seconds(60) : .seconds(1)
     let subscription = try vault.keepMirror(at: file, lookingEvery: interval) { _ in }
     defer { subscription.cancel() }
     let other = try shared.unlock(shared.pins)
     try other.set(form("told"), for: name("a"))
     eventually("the commit is mirrored") { mirrored() == "told" }
-    // The part of the server that would tell says nothing more, and its connection stays.
     let listening = try #require(
       Int32(server.sql("SELECT pid FROM pg_stat_activity WHERE query LIKE 'LISTEN \(shared.schema)%'")))
     stop(listening)

@@ -7,7 +7,7 @@ import Testing
 
 @testable import CofferPostgres
 
-/// A vault behind a program that hands a server's connections to many clients.
+/// A vault behind a program that shares a server's connections among many clients.
 @Suite(.tags(.process), .defaultRun) struct PoolerTests {
   private func place(_ shared: SharedVault, _ pooler: ConnectionPooler) -> VaultPlace {
     VaultPlace(shared.url.replacingOccurrences(of: ":\(shared.server.port)/", with: ":\(pooler.port)/"))
@@ -23,7 +23,7 @@ import Testing
     let plain = try PostgresDefaults.open(domain: "app", at: shared.place)
     try plain.save(.integer(1), for: "a")
     let pooler = try ConnectionPooler(before: server, mode: "transaction", settings: settings)
-    // What the pool has is used before, as it is where others use it.
+    // The pool's connections are used before, as in a shared pool.
     let question =
       "SELECT current_setting('lock_timeout') || ' ' || current_setting('search_path') || ' ' || (SELECT count(*) FROM pg_prepared_statements)"
     #expect(try server.sql(question, through: pooler.port) == "0 \"$user\", public 0")

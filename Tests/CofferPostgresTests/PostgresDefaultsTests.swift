@@ -9,7 +9,6 @@ import Testing
 
 @testable import CofferPostgres
 
-/// Settings of a fleet, on a real server.
 @Suite(.tags(.process), .wholeRun) struct PostgresDefaultsTests {
   @Test(arguments: ConformanceCheck.allCases) func `settings on a server conform`(check: ConformanceCheck) async throws {
     let server = try DatabaseServer.shared
@@ -54,7 +53,7 @@ import Testing
     try full.save(.string("much!"), for: "more")
     #expect(try server.sql("SELECT \(16 << 20) - weight, names, version FROM \(domain)") == "33|1|4")
     #expect(try full.names() == ["more"])
-    // Of its commits the last are remembered.
+    // Only its last commits are remembered.
     try server.sql("UPDATE \(domain.replacing(" WHERE", with: " SET version = 1030 WHERE"))")
     try full.save(.string("less"), for: "more")
     #expect(try server.sql("SELECT version FROM \(full.table.schema).plain_commit WHERE domain = 'full'") == "1031")
@@ -79,7 +78,6 @@ import Testing
     let refusing = try PostgresDefaults.open(domain: "a", at: VaultPlace(early))
     #expect(kind { try refusing.save(.bool(false), for: "a") } == .refused)
     #expect(try refusing.load("a") == .bool(true))
-    // Who may write the table says what is there, and is believed where it is a value at all.
     try server.sql("UPDATE \(refusing.table.schema).plain SET form = '\\x01'")
     #expect(try refusing.load("a") == .bool(false))
     try server.sql("UPDATE \(refusing.table.schema).plain SET form = '\\x63'")
@@ -150,7 +148,6 @@ import Testing
     eventually("the reader is told") { told.all == ["theme"] }
     #expect(try reader.load("theme") == .string("dark"))
     #expect(kind { try reader.save(.string("x"), for: "theme") } == .readOnly)
-    // Both halves at one moment, which needs no lock.
     let vault = try LockedVault.open(place(role), options: .withoutPins).unlock(with: shared.credentials())
     let router = try StorageRouter(plain: reader, vault: VaultStore(service: "app", vault: vault), keys: keys)
     #expect(try router.values(keys.theme, keys.token).0 == "dark")
@@ -191,7 +188,7 @@ import Testing
     eventually("both are told") { Set(told.all.suffix(2).map(\.name)) == ["after a crash", "n7"] }
     #expect(told.all.filter { $0.name == "after a crash" }.count == 1 && !events.all.contains(.access))
 
-    // A backup that was put back: what was known is no part of its history.
+    // A restored backup: the known commit is not in its history.
     try server.sql("UPDATE \(store.table.schema).plain_domain SET version = version - 1 WHERE domain = 'app'")
     try server.sql("UPDATE \(store.table.schema).plain_commit SET id = decode(md5('x'), 'hex')")
     try other.save(.integer(2), for: "anew")
@@ -206,7 +203,6 @@ import Testing
     let place = VaultPlace(server.place("main", "coffer_timeout=3"))
     let store = try PostgresDefaults.open(domain: "app", at: place)
     try store.save(.integer(1), for: "a")
-    // Another machine, whose update takes its time.
     let slow = try PostgresDefaults.open(domain: "app", at: VaultPlace(server.place("main")))
     try slow.update("a") { (old) throws(StoreError) in
       let done = DispatchSemaphore(value: 0)
@@ -227,7 +223,6 @@ import Testing
   }
 }
 
-/// Keys of both routes.
 struct SettingsKeys: KeySpace {
   let theme = StorageKey("theme", default: "absent")
   let size = StorageKey("size", default: "absent")

@@ -7,7 +7,6 @@ import Testing
 
 @testable import CofferPostgres
 
-/// What becomes of a connection when a host is silent, when a statement fails, and when rows were changed by somebody else.
 @Suite(.tags(.process), .wholeRun) struct ServerConnectionTests {
   @Test func `a host that takes a connection and says nothing does not keep a place from the next one`() throws {
     let server = try DatabaseServer.shared
@@ -42,7 +41,7 @@ import Testing
     let vault = try shared.create()
     try vault.set(form("1"), for: name("a"))
     func backends() throws -> String {
-      // The last of its statements names the vault once nothing is new.
+      // Its last statement names the vault once nothing is new.
       for _ in 0..<2 { _ = try vault.get(name("a")) }
       return try server.sql(
         "SELECT pid, state FROM pg_stat_activity WHERE pid <> pg_backend_pid() AND query LIKE '%\(shared.schema)%'")

@@ -7,9 +7,9 @@ import Testing
 
 @testable import CofferPostgres
 
-/// What becomes of changes that a server does not make, of rows and notices that are more than there can be, and of warnings.
+/// Changes that a server omits, too many rows and notices, and warnings.
 @Suite(.tags(.process), .wholeRun) struct ServerFactTests {
-  /// Has the server leave out one kind of change to a table, and says that it was made.
+  /// The server omits one kind of change to a table, but reports success.
   private func leaveOut(_ change: String, of table: String, _ shared: SharedVault, _ body: () throws -> Void) throws {
     let (server, s) = (shared.server, shared.schema)
     try server.sql(
@@ -68,7 +68,7 @@ import Testing
     try settings.save(.integer(2), for: "a")
   }
 
-  /// The vault of `shared` with all that the server says counted, by a role that is none of those who make its tables.
+  /// The vault of `shared` behind a proxy that counts the server's bytes, for a role that does not own its tables.
   private func counted(_ shared: SharedVault) throws -> (proxy: SocketProxy, place: VaultPlace, role: String) {
     let (role, server) = (shared.schema + "_reader", shared.server)
     try server.sql("CREATE ROLE \(role) LOGIN")
@@ -115,7 +115,6 @@ import Testing
     defer { proxy.end() }
     try shared.keepRows("kept")
     let s = shared.schema
-    // All in the bucket of the item.
     let more =
       "substring(idx FROM 1 FOR 4) || int4send(n) || int8send(n), rid, meta, value FROM \(s).rec, generate_series(1, 300000) n"
     for (what, sql) in [
@@ -133,7 +132,7 @@ import Testing
         #expect(try text(vault.get(name("a"))) == "1")
         _ = try vault.verify()
       }
-      // Those of a state that are alike tell nothing else.
+      // Equal states reveal nothing.
       #expect(found == .tampered || found == .damaged || what == "states", "\(what): \(String(describing: found))")
       #expect(proxy.count().down < 12 << 20, "\(what)")
       try shared.putBack("kept")
@@ -146,7 +145,7 @@ import Testing
     let (proxy, place, role) = try counted(shared)
     defer { proxy.end() }
     let s = shared.schema
-    // Which runs for each look at the state by who does not own it.
+    // It runs at each read of the state by a role that does not own it.
     try shared.server.sql(
       """
       CREATE FUNCTION \(s).flood() RETURNS boolean LANGUAGE plpgsql AS
@@ -156,7 +155,7 @@ import Testing
       """)
     _ = proxy.count()
     #expect(kind { _ = try LockedVault.open(place, options: .withoutPins).unlock(with: shared.credentials()) } == .damaged)
-    // 800 MB were on their way. Of what comes while libpq reads, half may not be counted.
+    // 800 MB were on their way. Half of the bytes that arrive while libpq reads may go uncounted.
     #expect(proxy.count().down < 3 * PostgresLink.mostReceived)
     try shared.server.sql("DROP POLICY flooded ON \(s).state; ALTER TABLE \(s).state DISABLE ROW LEVEL SECURITY")
     let vault = try LockedVault.open(place, options: .withoutPins).unlock(with: shared.credentials())

@@ -7,7 +7,7 @@ import Testing
 
 @testable import CofferPostgres
 
-/// Servers that die, hang, refuse, or lose what was said.
+/// Servers that die, hang, refuse, or lose data.
 @Suite(.tags(.campaign, .process, .kill), .wholeRun) struct ServerFaultCampaign {
   @Test func `a server that acknowledges before a commit is durable is not written to, unless the place says so`() throws {
     let asynchronous = "options=-csynchronous_commit%3Doff"
@@ -27,7 +27,7 @@ import Testing
     let shared = try SharedVault(on: server, options: "coffer_timeout=3")
     let vault = try shared.create()
     try vault.set(form("1"), for: name("a"))
-    // More patient than the vault: the server ends a transaction that is idle for longer than its client's patience.
+    // More patient than the vault: the server ends a transaction that is idle longer than its client's patience.
     let session = PostgresSession(try PostgresPlace(shared.url), patience: 120_000)
     let connection = try session.open()
     try connection.perform("BEGIN", until: .now + .seconds(60))
@@ -147,7 +147,7 @@ import Testing
       #expect(possible.contains(stored), "writer \(number): \(stored) of \(possible)")
     }
     _ = try vault.verify()
-    // For 15 s a writer asks what became of its write: it knows, unless the server was away for about as long.
+    // A writer looks its write up for 15 s: it knows the outcome, unless the server was away that long.
     #expect(tally["acknowledged", default: 0] > 0 && (tally["unknown", default: 0] == 0 || longest > .seconds(10)))
     print("killed servers: \(crashes), \(tally.sorted { $0.key < $1.key })")
   }
@@ -165,14 +165,13 @@ import Testing
   }
 }
 
-/// Another process that works on a shared vault.
 final class PostgresTool {
   private let process = Process()
-  /// It never waits for a reader, as it would for that of a pipe.
+  /// It never waits for a reader, as it would with a pipe.
   private let folder: TestFolder
   private var output: URL { URL(fileURLWithPath: folder.path.appending("output").string) }
 
-  /// - Parameter first: what it is started behind.
+  /// - Parameter first: the words before the program.
   init(_ words: String..., behind first: [String] = []) throws {
     folder = try TestFolder("tool")
     let build = URL(fileURLWithPath: CommandLine.arguments[0]).deletingLastPathComponent()
@@ -187,24 +186,21 @@ final class PostgresTool {
     try process.run()
   }
 
-  /// The lines that it has written so far.
   var lines: [String] {
     get throws { String(decoding: try Data(contentsOf: output), as: UTF8.self).split(separator: "\n").map(String.init) }
   }
 
-  /// Its lines, once it has ended by itself.
   func finish() throws -> [String] {
     process.waitUntilExit()
     return try lines
   }
 
-  /// Kills it, and returns its lines: those that it wrote whole.
   func stop() throws -> [String] {
     kill(process.processIdentifier, SIGKILL)
     return try finish()
   }
 
-  /// Kills it, and returns what a writer of increasing numbers may have stored by what it said of them.
+  /// Kills it, and returns the values that a writer of increasing numbers may have stored.
   func possibleValues(_ tally: inout [String: Int]) throws -> Set<String> {
     let lines = try stop()
     var possible: Set<String> = []
@@ -218,10 +214,8 @@ final class PostgresTool {
       default: break
       }
     }
-    // Killed in the middle of a write, whose outcome it could not say.
     let last = lines.last.flatMap { $0.split(separator: " ").last }.flatMap { Int($0) } ?? 0
     possible.insert("\(last + 1)")
-    // A busy machine may not have let it write at all.
     if lines.isEmpty { possible.insert("nothing") }
     return possible
   }

@@ -5,15 +5,13 @@ import Testing
 
 @testable import CofferPostgres
 
-/// A superuser of the database changes rows at random, of all tables that seals speak for.
+/// A superuser of the database changes random rows of all sealed tables.
 @Suite(.tags(.campaign), .wholeRun) struct ServerForgeryCampaign {
-  /// A table with what its rows are found by and what they say.
   private static let tables: [(name: String, key: String, columns: [String])] = [
     ("rec", "idx", ["rid", "meta", "value"]), ("old", "idx", ["rid", "meta", "value"]), ("digest", "bucket", ["hash"]),
     ("log", "seq", ["box"]), ("state", "id", ["bytes"]), ("header", "id", ["bytes"]), ("header_copy", "id", ["bytes"]),
   ]
 
-  /// A change of one row of `table`, as SQL.
   private static func forgery(
     _ schema: String, _ table: (name: String, key: String, columns: [String]), _ random: inout Random
   ) -> String {
@@ -66,7 +64,7 @@ import Testing
       guard let table = Self.tables.randomElement(using: &random) else { continue }
       let sql = Self.forgery(shared.schema, table, &random)
       let (all, kept) = ("\(shared.schema).\(table.name)", "\(shared.schema)_newest.\(table.name)")
-      // What two rows of one place would be is refused by the server.
+      // The server refuses two rows in one place.
       if let refusal = kind({ try run([sql]) }) { #expect(refusal != .unreachable, "\(sql)") }
       let connection = try superuser.open()
       try connection.ask(

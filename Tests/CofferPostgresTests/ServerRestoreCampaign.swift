@@ -8,7 +8,6 @@ import Testing
 
 @testable import CofferPostgres
 
-/// Backups that are put back on a server.
 @Suite(.tags(.campaign, .process), .wholeRun) struct ServerRestoreCampaign {
   private func backup(_ shared: SharedVault) throws -> FilePath {
     let file = shared.folder.path.appending("backup-\(UInt32.random(in: 0 ... .max))")
@@ -48,7 +47,7 @@ import Testing
   }
 
   @Test func `who waits to write while a backup is put back writes after it`() throws {
-    // As patient as the test is: both are to wait until the second has come.
+    // As patient as the test: both must wait until the second has come.
     let shared = try SharedVault(options: "coffer_timeout=120")
     let vault = try shared.create()
     let other = try shared.unlock()
@@ -67,7 +66,6 @@ import Testing
         ) == "\(waiting)"
       }
     }
-    // Both wait for a third, in this order.
     try vault.rehearse([.set(form("x"), for: name("b"))])
     let session = PostgresSession(try PostgresPlace(shared.url), patience: nil)
     let third = try session.open()

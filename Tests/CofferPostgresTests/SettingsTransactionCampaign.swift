@@ -9,11 +9,10 @@ import Testing
 
 @testable import CofferPostgres
 
-/// Settings and a vault in one database, whose transactions are one of the server's.
 @Suite(.tags(.campaign, .kill, .process), .wholeRun) struct SettingsTransactionCampaign {
   private let keys = SettingsKeys()
 
-  /// A router over both halves of `shared`, which has a vault, by way of `place`.
+  /// A router over both halves of `shared`, which has a vault, through `place`.
   private func router(_ shared: SharedVault, at place: VaultPlace? = nil) throws -> StorageRouter {
     let place = place ?? shared.place
     let vault = try LockedVault.open(place, options: .withoutPins).unlock(with: shared.credentials())
@@ -29,7 +28,7 @@ import Testing
     }
   }
 
-  /// What both halves hold at one moment, one word where they agree.
+  /// The values of both halves at one moment, one word if they agree.
   private func found(in router: StorageRouter) throws -> String {
     let (theme, size, token) = try router.values(keys.theme, keys.size, keys.token)
     let all = try Set([theme, size, token.map { try $0.reveal() } ?? "absent"])
@@ -52,7 +51,6 @@ import Testing
     let fleet = try SharedVault()
     let app = try openFleet(fleet.place, fleet.create())
     #expect(try app.value(for: FleetKeys().interval) == 60 && app.value(for: FleetKeys().token)?.reveal() == "t")
-    // A batch that fails in the vault's half leaves no half here.
     #expect(throws: StoreError.self) {
       try router.transaction { transaction in
         try transaction.set("three", for: keys.theme)
@@ -60,7 +58,7 @@ import Testing
       }
     }
     #expect(try found(in: router) == "two")
-    // Settings in another schema of the database are in its transactions too.
+    // Settings in another schema of the database share its transactions too.
     let elsewhere = try PostgresDefaults.open(domain: "app", at: VaultPlace(shared.server.place()))
     try store("three", in: StorageRouter(plain: elsewhere, vault: router.vault, keys: keys))
     #expect(try elsewhere.load("theme") == .string("three") && router.value(for: keys.theme) == "two")
@@ -83,7 +81,7 @@ import Testing
       try router.set(Sealed("old"), for: keys.token)
       #expect(kind { try store("new", in: router) } == .unsupported)
       #expect(try found(in: router) == "old")
-      // What writes to one of them holds the other still, and what reads both sees one moment.
+      // A writer of one half locks the other too, and a reader of both sees one moment.
       try router.transaction { transaction in
         let token = try transaction.value(for: keys.token)?.reveal() ?? ""
         try transaction.set("\(token)er", for: keys.theme)
@@ -94,12 +92,11 @@ import Testing
       try router.set("older", for: keys.size)
       #expect(try found(in: router) == "older")
     }
-    // The vault of an agent is opened in another process.
     var places = Places(home: shared.folder.path)
     places.vault = shared.place
     let agent = try places.agentStore(service: "app")
     #expect(kind { try store("new", in: StorageRouter(plain: settings, vault: agent, keys: keys)) } == .unsupported)
-    // A decision by whom it may be, and a call into the settings from inside of one.
+    // A foreign decision, and a call into the settings from inside one.
     var batch = Batch<Plain>()
     batch.writes["theme"] = .set(.string("x"))
     let unmade = Decision(place: "x") { (_) throws(StoreError) in Issue.record("decided") }
@@ -120,7 +117,7 @@ import Testing
     let cut = try router(shared, at: VaultPlace(shared.url.replacing(":\(server.port)/", with: ":\(proxy.port)/")))
     let writes: [(String, (String) throws -> Void)] = [
       ("a write", { try cut.set($0, for: keys.theme) }), ("a transaction", { try store($0, in: cut) }),
-      // Its half of the vault changes nothing, so that the vault's log cannot tell what became of it.
+      // Its vault half changes nothing, so the vault's log cannot show the outcome.
       (
         "half a transaction",
         { value in
@@ -199,7 +196,7 @@ import Testing
     let possible = try both.possibleValues(&tally)
     let stored = try found(in: router)
     #expect(possible.map { "both \($0)" }.contains(stored), "\(stored) of \(possible)")
-    // For 15 s a writer asks what became of its write: it knows, unless the server was away for about as long.
+    // A writer looks its write up for 15 s: it knows the outcome, unless the server was away that long.
     #expect(tally["acknowledged", default: 0] > 0 && (tally["unknown", default: 0] == 0 || longest > .seconds(10)))
     print("killed writers of settings: \(crashes) servers, \(tally.sorted { $0.key < $1.key })")
   }

@@ -9,14 +9,13 @@ import Testing
 
 @testable import CofferPostgres
 
-/// A vault on a server, which a key file opens.
 struct SharedVault {
   let server: DatabaseServer
   let url: String
   let key: SecretForm
   let folder: TestFolder
 
-  /// The test is skipped where PostgreSQL is not installed.
+  /// Skips the test if PostgreSQL is not installed.
   init(on server: DatabaseServer? = nil, options: String = "") throws {
     let server = try server ?? DatabaseServer.shared
     PostgresVaults.use()
@@ -30,13 +29,11 @@ struct SharedVault {
   var schema: String { "coffer_\(url.drop { $0 != "#" }.dropFirst())" }
   var pins: VaultOptions { VaultOptions(pins: folder.path.appending("pins")) }
 
-  /// Copies the rows as they are under `name`.
   func keepRows(_ name: String) throws {
     let copies = PostgresSchema.names.map { "CREATE TABLE \(schema)_\(name).\($0) AS SELECT * FROM \(schema).\($0)" }
     try server.sql("CREATE SCHEMA \(schema)_\(name); \(copies.joined(separator: "; "))")
   }
 
-  /// Puts rows that were kept under `name` back.
   func putBack(_ name: String, _ tables: [String] = PostgresSchema.names) throws {
     let all = tables.map { "DELETE FROM \(schema).\($0); INSERT INTO \(schema).\($0) SELECT * FROM \(schema)_\(name).\($0)" }
     try server.sql("BEGIN; \(all.joined(separator: "; ")); COMMIT")
@@ -71,7 +68,6 @@ func form(_ text: String) throws -> SecretForm {
 
 func text(_ form: SecretForm?) -> String? { form.map { $0.bytes.withUnsafeBytes { String(decoding: $0, as: UTF8.self) } } }
 
-/// The kind of error that `body` throws.
 func kind(_ body: () throws -> Void) -> StoreError.Kind? {
   do { try body() } catch { return (error as? StoreError)?.kind }
   return nil

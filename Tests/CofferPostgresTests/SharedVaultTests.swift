@@ -10,7 +10,6 @@ import Testing
 
 @testable import CofferPostgres
 
-/// What a vault in a file does, one on a server does too.
 @Suite(.tags(.process), .defaultRun) struct SharedVaultTests {
   @Test func `a vault on a server is made, opened and used as one in a file`() throws {
     let shared = try SharedVault()
@@ -92,7 +91,6 @@ import Testing
     let elsewhere = VaultPlace(shared.server.place())
     #expect(try copy.export(to: elsewhere, with: Credentials(keyFile: key.duplicate())) == 300)
     let made = try LockedVault.open(elsewhere, options: .withoutPins).unlock(with: Credentials(keyFile: key.duplicate()))
-    // Who has pins remembers what it makes.
     let third = VaultPlace(shared.server.place())
     let pinned = try shared.unlock(shared.pins)
     #expect(try pinned.export(to: third, with: Credentials(keyFile: key.duplicate())) == 300)
@@ -148,7 +146,7 @@ import Testing
     try RefreshTurn.take(for: "s/a", beside: another.place, within: .seconds(60)).end()
     turn.end()
     let next = try RefreshTurn.take(for: "s/a", beside: shared.place, within: .seconds(60))
-    // As a machine that dies: the server sees its connection end.
+    // As when a machine dies: the server sees its connection end.
     try shared.server.sql(
       "SELECT pg_terminate_backend(pid) FROM pg_locks WHERE locktype = 'advisory' AND granted")
     try RefreshTurn.take(for: "s/a", beside: shared.place, within: .seconds(60)).end()
@@ -189,7 +187,7 @@ import Testing
     try store.save(form("0"), for: "a")
     eventually("it is told") { !told.all.isEmpty }
     let (before, group) = (told.all.count, DispatchGroup())
-    // While the answer to its commit is on its way, another commits.
+    // Another store commits while the answer to this commit is on its way.
     try store.update("a") { (_) throws(StoreError) in
       group.enter()
       Thread.detachNewThread {
@@ -203,7 +201,7 @@ import Testing
     group.wait()
     eventually("the other's commit is told") { told.all.count >= before + 2 }
     #expect(told.all.dropFirst(before) == [Change("a", .set, by: .thisProcess), Change("a", .set, by: .otherProcess(id: nil))])
-    // What was committed before, and not heard of yet, is told before.
+    // An earlier, still unknown commit is reported first.
     proxy.hold(100_000)
     try other.set(form("3"), for: name("b"))
     try store.save(form("4"), for: "c")
@@ -221,7 +219,7 @@ import Testing
       if case .changes(let changes) = event { for change in changes { told.add(change.name) } } else { others.add(event) }
     }
     defer { subscription.cancel() }
-    // The part of the server that answers, and not the one that tells of commits.
+    // The answering process of the server, not the notifying one.
     let answering = try server.sql(
       "SELECT pid FROM pg_stat_activity WHERE application_name = 'coffer' AND query NOT LIKE 'LISTEN%'"
     ).split(separator: "\n").compactMap { Int32($0) }

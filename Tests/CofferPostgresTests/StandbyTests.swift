@@ -8,17 +8,16 @@ import Testing
 
 @testable import CofferPostgres
 
-/// A server with a standby that takes its place.
+/// A server with a standby that replaces it.
 @Suite(.tags(.process, .kill), .wholeRun) struct StandbyTests {
   @Test(arguments: [true, false])
   func `a commit that a server made before it died is not told of while its standby may lack it`(isOfSettings: Bool) throws {
     let server = try DatabaseServer.make()
-    // For so long the commit waits for the standby, and the look for it too.
+    // The commit waits this long for the standby, and so does the look-up.
     let shared = try SharedVault(on: server, options: "coffer_timeout=20")
     let settings = try PostgresDefaults.open(domain: "app", at: shared.place)
     try settings.save(.string("1"), for: "a")
     try shared.create().set(form("1"), for: name("a"))
-    // A standby that never comes.
     try server.sql("ALTER SYSTEM SET synchronous_standby_names = 'nobody'")
     try server.sql("SELECT pg_reload_conf()")
     try eventually("it is waited for") { try server.sql("SHOW synchronous_standby_names") == "nobody" }
@@ -38,7 +37,6 @@ import Testing
     try eventually("it waits for the standby") {
       try server.sql("SELECT count(*) FROM pg_stat_activity WHERE wait_event = 'SyncRep'") == "1"
     }
-    // Once it runs again, others see the commit.
     try server.crash()
     isOver.wait()
     #expect(end.all == [.outcomeUnknown])
@@ -98,7 +96,6 @@ import Testing
     if isSynchronous {
       eventually("the vault is there") { kind { _ = try vault.get(name("a")) } == nil }
       #expect(try text(vault.get(name("a"))) == "25" && text(again().get(name("a"))) == "25")
-      // Of the old primary nobody waits any more.
       try second.sql("ALTER SYSTEM RESET synchronous_standby_names")
       try second.sql("SELECT pg_reload_conf()")
       try vault.set(form("26"), for: name("a"))
@@ -107,7 +104,7 @@ import Testing
       #expect(kind { _ = try vault.get(name("a")) } == .rolledBack)
       #expect(kind { try vault.set(form("26"), for: name("a")) } == .rolledBack)
       #expect(kind { _ = try again() } == .rolledBack)
-      // Once for all that was lost, and whatever is written then.
+      // One consent covers all lost commits, and later writes.
       let accepted = try LockedVault.open(place, options: options).unlockAcceptingPin(with: credentials())
       try accepted.set(form("27"), for: name("a"))
       #expect(try text(again().get(name("a"))) == "27")

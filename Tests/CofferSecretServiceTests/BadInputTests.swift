@@ -169,7 +169,6 @@ import Testing
     #expect(try secrets(Array(paths.prefix(4))) == 4)
   }
 
-  /// Sends what stores `secret`, and waits for no answer.
   private func send(_ secret: [UInt8], _ session: String, by client: BusClient) throws {
     let message = try BusMessage(
       callOf: "CreateItem", Interface.collection.name, BusClient.login, at: SecretServiceProvider.busName, client.bus)
@@ -186,7 +185,6 @@ import Testing
     for _ in 0..<ClientShares.mostWaiting { try send([1], first, by: small) }
     #expect(try small.refusal { _ = try small.create("one more", [:], "s", session: first) } == "LimitsExceeded")
     let secret = [UInt8](repeating: 1, count: VaultItem.largestValue)
-    // Each is a little more than its secret.
     for _ in 1..<ClientShares.mostBytes / VaultItem.largestValue { try send(secret, second, by: large) }
     let more = String(repeating: "s", count: VaultItem.largestValue)
     #expect(try large.refusal { _ = try large.create("one more", [:], more, session: second) } == "LimitsExceeded")

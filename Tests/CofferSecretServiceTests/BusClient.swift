@@ -8,13 +8,11 @@ import Testing
 
 @testable import CofferSecretService
 
-/// What a call was refused with.
 struct Refused: Error, Equatable {
   let name: String
   let text: String
 }
 
-/// A program that asks for secrets, spoken as it would: its own connection and its own messages.
 final class BusClient {
   let bus: Bus
   var signals: [(path: String, member: String, argument: String)] = []
@@ -29,7 +27,7 @@ final class BusClient {
   static let login = root + "/collection/login"
   static let defaultAlias = root + "/aliases/default"
 
-  /// Calls a method, and waits for its answer; signals that come meanwhile are kept.
+  /// Calls a method, and waits for its answer; signals that arrive meanwhile are kept.
   @discardableResult
   func call(
     _ path: String, _ interface: Interface, _ member: String, microseconds: UInt64 = 120_000_000,
@@ -55,7 +53,7 @@ final class BusClient {
     return BusMessage(answer, bus)
   }
 
-  /// The name of the error that `body` is refused with; empty where it is not.
+  /// The name of the error that `body` is refused with; empty if it succeeds.
   func refusal(_ body: () throws -> Void) rethrows -> String {
     do { try body() } catch let refused as Refused { return String(refused.name.split(separator: ".").last ?? "") }
     return ""
@@ -113,7 +111,6 @@ final class BusClient {
     return try answer.paths().sorted()
   }
 
-  /// The secret of an item, and its content type.
   func secret(_ item: String, session: String) throws -> (text: String, type: String) {
     let answer = try call(item, .item, "GetSecret") { (message) throws(Refusal) in try message.put(path: session) }
     return try answer.structure(Session.contents) { () throws(Refusal) in
@@ -155,7 +152,6 @@ final class BusClient {
 
   func listen() throws { try bus.listen(to: "type='signal',sender='\(destination)'") }
 
-  /// Takes the signals that have come.
   func hear() throws {
     while let message = try bus.next() {
       guard message.kind == .signal, message.interface.hasPrefix("org.freedesktop.Secret") else { continue }
@@ -165,7 +161,6 @@ final class BusClient {
     }
   }
 
-  /// Waits until a signal has come.
   func await(_ member: String) throws -> (path: String, member: String, argument: String)? {
     try eventually("the signal \(member) comes") {
       try hear()

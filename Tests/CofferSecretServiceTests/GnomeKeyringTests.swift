@@ -5,17 +5,17 @@ import Testing
 
 @testable import CofferSecretService
 
-/// Random operations, each asked of this service and of gnome-keyring, each on a bus of its own: both answer the same.
+/// Random operations on this service and on gnome-keyring, each on its own bus: both answer the same.
 ///
-/// What is known to differ is left out of the choices, for these reasons:
-/// - gnome-keyring replaces an item that has more attributes than are given; the specification says the same ones, and so does
+/// Known differences are avoided:
+/// - gnome-keyring also replaces an item with more attributes than given; the specification says the same ones, as does
 ///   Coffer. All items here have attributes of the same names.
-/// - Of several items with equal attributes it replaces any, and Coffer the oldest. There is one at most here.
-/// - It adds `xdg:schema` with a general value to each item, which is taken off here; Coffer keeps what it is given.
-/// - It forgets content types and always says `text/plain`; Coffer says what was given. They are not compared.
-/// - It names errors of objects that are gone as its library does. That there is an error is compared, and not its name.
+/// - Of several items with equal attributes it replaces any, and Coffer the oldest. Here there is at most one.
+/// - It adds a general `xdg:schema` to each item, which is removed here.
+/// - It forgets content types and always returns `text/plain`. They are not compared.
+/// - It names errors of removed objects as its library does. The name is not compared.
 @Suite(.tags(.campaign, .process), .wholeRun) struct GnomeKeyringTests {
-  /// gnome-keyring on a bus of its own, unlocked; the test is skipped where it is not installed.
+  /// gnome-keyring on its own bus, unlocked; skips the test if it is not installed.
   private final class Keyring {
     let bus: TestBus
     private let daemon: Int32
@@ -47,7 +47,6 @@ import Testing
     }
   }
 
-  /// One of the two, with the paths that it gave the items.
   private final class Side {
     let client: BusClient
     let session: String
@@ -61,7 +60,6 @@ import Testing
 
     private func number(of path: String) -> Int { paths.first { $0.value == path }?.key ?? -1 }
 
-    /// Does what `operation` says, and tells what came of it.
     func answer(_ operation: Operation) -> String {
       do {
         switch operation {
@@ -136,12 +134,11 @@ import Testing
     ]
   }
 
-  /// More items are not kept: gnome-keyring writes all of them anew with each change, and 100 000 operations would have no end.
+  /// gnome-keyring rewrites all items with each change, and 100 000 operations would never end.
   private static let mostItems = 400
 
-  /// - Parameter alive: the items that there are.
   private static func operation(_ number: Int, _ alive: [Int], _ random: inout Random) -> Operation {
-    // One in five that is gone, or never was.
+    // One in five does not exist.
     let isThere = Int.random(in: 0..<5, using: &random) > 0
     let item = isThere ? alive.randomElement(using: &random) ?? 0 : Int.random(in: 0...number, using: &random)
     if alive.count > mostItems { return .delete(item) }
@@ -189,7 +186,7 @@ import Testing
     #expect(error?.kind == .refused)
   }
 
-  /// What `find` gives once the agent has heard of what another process wrote.
+  /// The result of `find` once the agent knows of another process's write.
   private func eventuallyFound(_ find: () throws -> String?) throws -> String? {
     var found: String?
     try eventually("it is found") {

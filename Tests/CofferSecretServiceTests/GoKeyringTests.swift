@@ -5,26 +5,25 @@ import Testing
 
 @testable import CofferSecretService
 
-/// The calls of go-keyring in its order, as gh, buildkite and other programs in Go make them. Debian's gh is built without it.
+/// The calls of go-keyring in its order, as Go programs make them. Debian's gh is built without it.
 ///
 /// Source: github.com/zalando/go-keyring, keyring_unix.go and secret_service/secret_service.go.
 @Suite(.tags(.process), .wholeRun) struct GoKeyringTests {
-  /// The program's connection, with what it expects of each answer.
   private struct Keyring {
     let client: BusClient
 
-    /// The login collection, if it is listed under just this path; its alias otherwise.
+    /// The login collection, if it is listed under this exact path; its alias otherwise.
     func collection() throws -> String {
       try client.collections().contains(BusClient.login) ? BusClient.login : BusClient.defaultAlias
     }
 
-    /// Goes on only where just the path is unlocked that was given.
+    /// Continues only if exactly the given path is unlocked.
     func unlock(_ path: String) throws {
       var (unlocked, prompt) = try client.unlock([path])
       if prompt != "/" {
         while try client.bus.next() != nil {}  // Nobody listens yet.
         try client.call(prompt, .prompt, "Prompt") { (message) throws(Refusal) in try message.put("") }
-        // It takes the first signal that comes to its connection after this, and for the prompt's.
+        // It takes the first later signal on its connection for the prompt's.
         usleep(1_000)
         var first: BusMessage?
         eventually("a signal comes") {

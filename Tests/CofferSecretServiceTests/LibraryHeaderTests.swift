@@ -2,12 +2,11 @@ import CofferTestSupport
 import Foundation
 import Testing
 
-/// What is declared of libraries that are loaded when they are asked for is what their headers say: a slip would be a crash.
+/// Declarations for dynamically loaded libraries must match their headers: a slip would be a crash.
 @Suite(.tags(.process), .defaultRun) struct LibraryHeaderTests {
   private static let sources = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
     .appending(path: "../../Sources/CCofferLibraries").standardized.path()
 
-  /// Checks each pair of a field and a symbol that the C file loads.
   private func check(_ name: String, header: String, prefix: String, _ constants: [(String, String)], skipping package: String)
     throws
   {
@@ -54,7 +53,7 @@ import Testing
         ("COFFER_SDBUS_REPLACE_EXISTING", "SD_BUS_NAME_REPLACE_EXISTING"),
         ("COFFER_SDBUS_ALLOW_REPLACEMENT", "SD_BUS_NAME_ALLOW_REPLACEMENT"),
         ("COFFER_SDBUS_METHOD_CALL", "SD_BUS_MESSAGE_METHOD_CALL"), ("COFFER_SDBUS_SIGNAL", "SD_BUS_MESSAGE_SIGNAL"),
-        // Of an error of our own name.
+        // An error type of our own name.
         (
           "__builtin_types_compatible_p(__typeof__(sd_bus_call), int(sd_bus *, sd_bus_message *, uint64_t, sd_bus_error *, sd_bus_message **))",
           "1"
@@ -73,7 +72,7 @@ import Testing
     try check(
       "libgcrypt", header: "gcrypt.h", prefix: "#define LOOSE_mpi_scan 1\n#define LOOSE_mpi_print 1",
       [
-        // Of a format that is an enumeration there.
+        // A format, which is an enumeration there.
         (
           "__builtin_types_compatible_p(__typeof__(gcry_mpi_scan), unsigned(gcry_mpi_t *, enum gcry_mpi_format, const void *, size_t, size_t *))",
           "1"
@@ -108,7 +107,7 @@ import Testing
         #undef curl_easy_setopt
         #undef curl_easy_getinfo
         """
-          // Of enumerations, and of types that are opaque here.
+          // Enumerations, and types that are opaque here.
           + ["global_init", "easy_perform", "easy_strerror", "slist_append", "slist_free_all"].map { "\n#define LOOSE_\($0) 1" }
           .joined(),
       options + others + [
@@ -129,7 +128,7 @@ import Testing
       "libpq", header: "postgresql/libpq-fe.h",
       prefix: "#define LOOSE_parse 1\n#define LOOSE_options 1\n#define LOOSE_free_options 1\n#define LOOSE_notifies 1",
       [
-        // Of structures of our own names.
+        // Structures of our own names.
         (
           "__builtin_types_compatible_p(__typeof__(PQconninfoParse), PQconninfoOption *(const char *, char **))",
           "1"

@@ -8,7 +8,7 @@ import Testing
 
 @testable import CofferSecretService
 
-/// What programs get while the vault is locked: nothing hangs, and a locked vault never looks empty.
+/// While the vault is locked, nothing hangs, and a locked vault never looks empty.
 @Suite(.tags(.process), .wholeRun) struct LockedTests {
   @Test func `what needs no secret is answered while the vault is locked`() throws {
     let service = try TestService(unlocked: false, patience: .seconds(600))
@@ -54,7 +54,6 @@ import Testing
         }
       } == "IsLocked")
     #expect(try client.refusal { _ = try client.text(BusClient.root + "/collection/other", .collection, "Label") } == "IsLocked")
-    // One more may be there that a client made before.
     #expect(try client.refusal { _ = try client.collections() } == "IsLocked")
     #expect(
       try client.refusal {
@@ -68,7 +67,7 @@ import Testing
     #expect(waits.end(of: 1, patience, now: start) == start + patience)
     #expect(waits.end(of: 1, patience, now: start + .seconds(5)) == start + patience)
     #expect(waits.end(of: 2, patience, now: start + .seconds(5)) == start + .seconds(25))
-    // It has waited in vain, and asks at once for the next.
+    // Its wait was in vain, and it asks at once for the next.
     #expect(waits.end(of: 1, patience, now: start + .seconds(21)) == start + patience)
     #expect(waits.end(of: 1, patience, now: start + .seconds(41)) == start + .seconds(61))
     #expect(waits.end(of: 3, .zero, now: start) == start)
@@ -119,7 +118,7 @@ import Testing
       return try #require(found)
     }
     let refused = try number()
-    // The bus's thread hears of the unlocking first, and of the refusal then.
+    // The bus's thread learns of the unlocking first, then of the refusal.
     try service.unlock()
     loop.note(try service.client.moment(after: nil))
     loop.finish(call: refused)
@@ -149,7 +148,6 @@ import Testing
     #expect(loop.isUnlocked)
   }
 
-  /// Has `default` lead to the collection "Work", which has one item, as a client of an earlier session left it.
   private func makeWorkDefault(_ service: TestService) throws {
     let vault = try service.vault()
     let metadata = ItemMetadata(label: "My Work", attributes: [VaultNaming.alias + "default": ""])
@@ -193,7 +191,6 @@ import Testing
         group.leave()
       }
     }
-    // Both wait by then, on most machines.
     for _ in 0..<20 { #expect(try client.isLocked()) }
     #expect(items.all.isEmpty && labelled.all.isEmpty)
     try service.unlock()
@@ -259,7 +256,7 @@ import Testing
     loop.note(unlocked)
     #expect(try #require(loop.timeLeft()) <= .zero, "it can begin at once")
     loop.startDueSurvey()
-    // A change while one is under way.
+    // A change during a survey.
     loop.note(unlocked)
     #expect(loop.surveyIsDue && loop.surveyIsRunning && loop.timeLeft() == nil)
     loop.surveyed(nil, .zero)
@@ -269,7 +266,7 @@ import Testing
     #expect(loop.surveyIsDue && loop.timeLeft() == nil, "it waits for the vault, which may stay locked for days")
   }
 
-  /// What `call` gives once it does not come too late for a machine that is busy; nil where it always does.
+  /// The result of `call` once it is in time on a busy machine; nil if it never is.
   private func insist<Answer>(_ call: () throws -> Answer) throws -> Answer? {
     for _ in 0..<20 {
       do { return try call() } catch let refused as Refused where refused.name.hasSuffix(".Timeout") { usleep(20_000) }
@@ -277,7 +274,7 @@ import Testing
     return nil
   }
 
-  // In a whole run the limit counts the time that the test waits for a thread too.
+  // In a whole run the limit includes the test's wait for a thread.
   @Test(.timeLimit(.minutes(60)))
   func `a call that waited too long for others is refused as late, and nothing of it is done`() throws {
     // A busy machine needs longer for each call: everything doubles until that is enough.
@@ -293,8 +290,8 @@ import Testing
     Issue.record("nobody came too late while another one was answered")
   }
 
-  /// Two calls that come while the vault is held for ten times as long as the service has patience for, what it answered, and
-  /// whether they were done; fewer where the machine is too busy for calls at all.
+  /// Two calls while the vault is held for ten times the service's patience, their answers, and whether they were done;
+  /// fewer on a very busy machine.
   private func callsOfTwo(patience: Int) throws -> [(refusal: String, isDone: Bool)] {
     let service = try TestService(patience: .milliseconds(patience), delay: .milliseconds(50))
     let address = service.bus.address
@@ -370,8 +367,7 @@ import Testing
     #expect(service.attempts == [true], "after a dismissal nobody is asked")
   }
 
-  /// A window that nobody answers. It says in `folder` that it is open, and that it was told to close, and then closes once it
-  /// may.
+  /// A window that nobody answers. It records in `folder` that it is open, and that it must close, and closes once it may.
   private func window(_ folder: TestFolder) -> String {
     let place = folder.path.string
     return """
@@ -385,7 +381,7 @@ import Testing
     FileManager.default.fileExists(atPath: folder.path.string + "/" + name)
   }
 
-  /// Has a client search, which opens a window, and go before it is answered; returns the processes that there were until then.
+  /// A client searches, which opens a window, and leaves before the answer; returns the processes until then.
   @discardableResult
   private func askAndGo(_ service: TestService, _ folder: TestFolder) throws -> [Int32] {
     let client = try BusClient(service.bus.address)

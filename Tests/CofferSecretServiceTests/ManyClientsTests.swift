@@ -6,7 +6,6 @@ import Testing
 @testable import CofferSecretService
 
 @Suite(.tags(.campaign, .process), .wholeRun) struct ManyClientsTests {
-  /// What one client does: it stores, finds, reads, changes and deletes what is its own, and each answer must be right.
   private static func work(_ address: String, _ worker: Int, rounds: Int) throws {
     let client = try BusClient(address)
     let session = try client.openPlain()
@@ -34,7 +33,7 @@ import Testing
   }
 
   @Test func `many clients at once lose nothing and get nothing of others`() throws {
-    // However slow the machine is: each waits for all others.
+    // For any slow machine: each waits for all others.
     let service = try TestService(patience: .seconds(3600))
     let address = service.bus.address
     let (workers, rounds) = (Campaign.size(short: 8, long: 64), Campaign.size(short: 9, long: 250))

@@ -33,7 +33,7 @@ import Testing
       #expect(found.count == 1)
       #expect(try client.secret(#require(found.first), session: session).text == "secret \(number)")
     }
-    // Of so many one by another program: clients are told of that one.
+    // Another program deletes one of many: clients learn of that one.
     try vault.remove(ItemName(service: VaultNaming.service(of: "login"), account: "number7"))
     let told = try #require(try client.await("ItemDeleted"))
     #expect(told.argument.hasSuffix("/number7"))

@@ -5,7 +5,7 @@ import Testing
 
 @testable import CofferSecretService
 
-/// Messages that no library sends: every method of every object with values of its types and of others.
+/// Messages that no library sends: every method with values of its types and of others.
 @Suite(.tags(.campaign, .process), .wholeRun) struct MessageFuzzTests {
   private static let texts = [
     "", "plain", "login", "a", "Label", "org.freedesktop.Secret.Item.Label", "日本語", String(repeating: "x", count: 300),
@@ -18,7 +18,6 @@ import Testing
     ObjectPath.portalRoot,
   ]
 
-  /// Writes a value of `type`, which is one of those of the service's methods.
   private static func put(_ type: Substring, _ message: BusMessage, _ random: inout Random) throws(Refusal) {
     switch type {
     case "s": try message.put(texts.randomElement(using: &random) ?? "")
@@ -74,7 +73,7 @@ import Testing
     var (answered, refused) = (0, [String: Int]())
     for _ in 0..<count {
       guard let (interface, method) = methods.randomElement(using: &random) else { continue }
-      // What empties the vault on purpose shows nothing.
+      // Methods that empty the vault on purpose test nothing.
       if method.name.hasPrefix("Lock") { continue }
       var types = method.input.map(\.type)
       switch Int.random(in: 0..<6, using: &random) {

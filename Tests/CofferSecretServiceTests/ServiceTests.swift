@@ -8,7 +8,6 @@ import Testing
 
 @testable import CofferSecretService
 
-/// What programs get that ask for secrets, over a bus of their own.
 @Suite(.tags(.process), .defaultRun) struct ServiceTests {
   @Test func `an item is stored, found, read, changed and deleted, and is an item of the vault`() throws {
     let service = try TestService()
@@ -87,7 +86,7 @@ import Testing
     let session = try client.openPlain()
     let path = try client.create("Token", ["a": "b"], "x", session: session)
     #expect(try client.await("ItemCreated")?.argument == path)
-    // Until it is known what is there, nothing can be told of what was.
+    // Before the service knows the items, it cannot report changes.
     eventually("the service knows what is there") { (try? service.vault().list().count) == 1 }
     let vault = try service.vault()
     try vault.set(SecretForm(TestService.secret("y")), for: ItemName(service: "secret-service:login", account: "by.hand"))
@@ -156,7 +155,7 @@ import Testing
     let service = try TestService()
     let client = try BusClient(service.bus.address)
     let session = try client.openPlain()
-    // The mark makes one character with what stands before the name in the vault; the two others are one text to Unicode.
+    // The mark combines with the character before the name in the vault; the other two are one text to Unicode.
     let names = ["\u{301}x", "caf\u{E9}", "cafe\u{301}"]
     for name in names {
       let made = try client.call(BusClient.root, .service, "CreateCollection") { (message) throws(Refusal) in
@@ -283,13 +282,12 @@ import Testing
     try client.call(found[0], .item, "SetSecret") { (message) throws(Refusal) in try BusClient.put("new", session, message) }
     let isNew = try service.client.get(name)?.bytes.isEqual(to: TestService.secret("new"))
     #expect(isNew == true)
-    // Taken away from programs, and not from the vault.
     #expect(try client.call(found[0], .item, "Delete").objectPath() == "/")
     #expect(try client.search([:]) == [])
     #expect(try service.client.item(name)?.metadata.attributes == [:])
   }
 
-  /// What code of Coffer's believes, by the names of today and those of earlier versions.
+  /// Names that Coffer's code trusts, current ones and those of earlier versions.
   static let believed = [
     "coffer.auth", "coffer.auth.client", "coffer.oauth.token-endpoint", "coffer.oauth.revocation-endpoint", "coffer.oauth.client",
     "coffer.oauth.scope", "coffer.oauth.secret-in-body", "coffer.oauth.authority", "coffer.ends-with-session", "coffer.named",
@@ -302,7 +300,6 @@ import Testing
     let client = try BusClient(service.bus.address)
     let session = try client.openPlain()
     let name = try ItemName(service: "git.example", account: "ada")
-    // The engine itself keeps one of them, and no caller sees it.
     let own = ["coffer.auth": "token", VaultNaming.shared: "login"].merging(
       attribute == "coffer.named" ? [:] : [attribute: attribute == VaultNaming.shared ? "login" : "genuine"]
     ) { old, _ in old }
@@ -331,7 +328,6 @@ import Testing
       }
       #expect(refusal == "InvalidArgs")
     }
-    // Of a login nobody else gives the token.
     #expect(try client.refusal { _ = try client.create("x", seen, "forged", session: session) } == "AccessDenied")
     #expect(
       try client.refusal {
@@ -347,7 +343,6 @@ import Testing
     let service = try TestService()
     let client = try BusClient(service.bus.address)
     try client.listen()
-    /// What the last signal about the items of the login collection says.
     var told: [String]?
     func hear() throws {
       while let message = try client.bus.next() {

@@ -55,7 +55,7 @@ import Testing
       let isSame = back.isEqual(to: plain)
       #expect(isSame)
     }
-    // Of no block, half a block, and of another key: of 256 such the padding would fit one.
+    // No block, half a block, and another key: of 256 such keys one would give valid padding.
     for (wrong, vector) in [("", vector), ("0011", vector), (Self.sealed, vector), (Self.sealed, [0])] {
       #expect(throws: Refusal.self) {
         _ = try Self.bytes(wrong).span.bytes.withUnsafeBytes { (bytes) throws(Refusal) in
@@ -75,7 +75,7 @@ import Testing
 
   @Test func `both sides of an exchange have the same key`() throws {
     try Self.needGcrypt()
-    // A peer whose private key is 1 has the generator as its public one, and shares our public key.
+    // A peer with the private key 1 has the generator as its public key, and shares our public key.
     for _ in 0..<3 {
       let outcome = try [UInt8(2)].span.bytes.withUnsafeBytes { (raw) throws(Refusal) in try KeyExchange.answer(raw) }
       #expect(outcome.publicKey.count == 128)

@@ -10,7 +10,7 @@ import Testing
 
 @testable import CofferSecretService
 
-/// A vault, an agent for it and a provider of secrets on a bus, all in this process but the bus.
+/// A vault, its agent and a provider of secrets on a bus, all in this process except the bus.
 final class TestService {
   let bus: TestBus
   let provider: SecretServiceProvider
@@ -21,13 +21,13 @@ final class TestService {
   private let tried = Collected<Bool>()
   private let started = Collected<Int32>()
 
-  /// The test is skipped where there can be no bus.
+  /// Skips the test if no bus is possible.
   ///
   /// - Parameters:
-  ///   - ownKey: whether the service may unlock the vault by itself.
-  ///   - prompt: whether a program asks, and what it answers: whether somebody unlocked.
-  ///   - window: what the shell does in place of the program that asks.
-  ///   - delay: how long a call may wait for those before it.
+  ///   - ownKey: whether the service may unlock the vault itself.
+  ///   - prompt: whether a program prompts, and whether somebody then unlocked.
+  ///   - window: a shell script in place of the prompting program.
+  ///   - delay: how long a call may wait for earlier ones.
   init(
     unlocked: Bool = true, ownKey: Bool = false, prompt: Bool? = nil, window: String? = nil,
     patience: Duration = .seconds(20), delay: Duration = .seconds(20)
@@ -81,16 +81,15 @@ final class TestService {
     agentIsDone.wait()
   }
 
-  /// What ended the service; nil while it runs, and when it was asked to.
+  /// The service's failure; nil while it runs, or after a requested end.
   var failure: StoreError? { ended.all.first }
-  /// For each time that a process was to unlock the vault, whether it might ask a person.
+  /// For each attempt to unlock the vault by a process, whether it might prompt a person.
   var attempts: [Bool] { tried.all }
-  /// The numbers of the processes that were started for that.
   var processes: [Int32] { started.all }
 
   var client: AgentClient { AgentClient(folder: agentSettings.folder, vault: agentSettings.vault, options: .withoutPins) }
 
-  /// The vault in this process, beside the agent.
+  /// The vault opened in this process, next to the agent.
   func vault() throws -> UnlockedVault {
     try LockedVault.open(agentSettings.vault, options: .withoutPins).unlock(with: Self.credentials())
   }

@@ -5,7 +5,7 @@ import Testing
 
 @Suite struct UnlockAttemptTests {
   @Test func `an end that the system does not tell is no success`() {
-    // No process is a child of its own.
+    // No process is its own child.
     #expect(UnlockAttempt.reap(getpid()) == nil)
   }
 }

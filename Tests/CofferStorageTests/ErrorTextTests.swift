@@ -4,7 +4,6 @@ import Testing
 
 @Suite
 struct ErrorTextTests {
-  /// A store with an override of the key `n`.
   struct Overridden: LayeredStore {
     let text: String
     var place: String { "/home/me/app.plist" }
@@ -108,7 +107,6 @@ struct ErrorTextTests {
     let stranger = StorageKey("seen", default: 0)
     let error = try #require(throws: StoreError.self) { try router.value(for: stranger) }
     #expect(error.kind == .undeclared && error.what.contains(keys.seen.site.description))
-    // The cure is one.
     struct Cured: KeySpace {
       let keys: Keys
       var declaredKeys: [any DeclaredKey] { [Keys.fixed, keys.computed, keys.inner.deep, keys.seen] + keys.listed }

@@ -6,7 +6,6 @@ import Foundation
 import Synchronization
 import Testing
 
-/// Keys whose names are data.
 @Suite struct FamilyTests {
   struct Keys: KeySpace {
     let tokens = StorageKeyFamily("api", secret: String.self).endsWithSession()
@@ -117,7 +116,7 @@ import Testing
     #expect(app.credentialLikeKeys.map(\.name) == ["token/"])
   }
 
-  /// What an older program, with one kind of store alone, would have left.
+  /// Data as an older program with only one kind of store left it.
   private static let former: [String: PlainForm] = ["api/a": .string("one"), "api/b": .string("two"), "limit/a": .integer(7)]
 
   @Test func `members that could not be moved when the router was opened are listed, once the vault opens`() throws {
@@ -155,7 +154,6 @@ import Testing
     try app.transaction { try $0.set(1, for: ending.limits["in a transaction"]) }
     guard case .array(let list)? = try app.plain.load("coffer.session-keys") else { throw CancellationError() }
     #expect(list == [.dictionary(["prefix": .string("limit/")])])
-    // A program that does not know the family removes its members too.
     let other = try StorageRouter(plain: app.plain, vault: app.vault, spaces: [])
     try other.transaction { try $0.endSession() }
     #expect(try app.plain.names() == [])
@@ -181,7 +179,6 @@ import Testing
   }
 }
 
-/// A vault in memory that can be locked.
 private final class LockableVault: DecidingStore {
   private let store = MemoryStore<Vault>()
   let isLocked = Atomic(false)

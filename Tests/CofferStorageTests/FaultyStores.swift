@@ -2,7 +2,6 @@ import CofferPlatform
 import CofferStorage
 import Synchronization
 
-/// A memory vault that refuses one kind of call.
 final class FaultyVault: DecidingStore {
   enum Fault { case nothing, commit, forget, everything }
 

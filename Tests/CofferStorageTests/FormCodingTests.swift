@@ -121,7 +121,7 @@ import Testing
   }
 
   struct Box<Content: Codable & Equatable>: Codable, Equatable { var content: Content }
-  /// A type that says by itself what it is where nothing is stored.
+  /// A type with its own value for an absent one.
   struct Maybe: Codable, Equatable {
     var number: Int?
     init(_ number: Int?) { self.number = number }
@@ -132,7 +132,7 @@ import Testing
     }
   }
 
-  /// A type that asks whether it is nil once it is nothing else.
+  /// A type that checks for nil last.
   struct Last: Codable, Equatable {
     var text: String?
     init(_ text: String?) { self.text = text }
@@ -145,7 +145,6 @@ import Testing
       try container.encode(text)
     }
   }
-  /// Types that make do with whatever they get.
   struct Lenient: Decodable, Equatable {
     var number = 0
     init(from decoder: any Decoder) throws { number = (try? decoder.singleValueContainer().decode(Int.self)) ?? 0 }
@@ -157,7 +156,7 @@ import Testing
       number = try (try? decoder.container(keyedBy: Key.self))?.decodeIfPresent(Int.self, forKey: .number)
     }
   }
-  /// A type that knows nil, and will not have it.
+  /// A type that knows nil, and refuses it.
   struct NotNil: Decodable {
     init(from decoder: any Decoder) throws {
       guard try !decoder.singleValueContainer().decodeNil() else { throw CancellationError() }
@@ -263,7 +262,7 @@ import Testing
     try expect(.unencodable) { _ = try FormEncoder.encode(Crossed()) }
   }
 
-  /// Asks for the container of a field once for each part of it.
+  /// Requests a field's container once for each part.
   struct Parts: Codable, Equatable {
     var street = "s", city = "c", tags = ["a", "b"]
     enum Outer: CodingKey { case address, tags }

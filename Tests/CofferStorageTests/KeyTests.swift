@@ -119,7 +119,6 @@ import Testing
   }
 }
 
-/// A key space of keys known only at run time.
 struct Space<V: Sendable, R: Route>: KeySpace {
   let key: StorageKey<V, R>
   init(_ key: StorageKey<V, R>) { self.key = key }

@@ -2,7 +2,6 @@ import CofferPlatform
 import CofferStorage
 import Testing
 
-/// What is told of a commit that a server never answered.
 @Suite struct LostAnswerTests {
   private static let unknown = StoreError(.outcomeUnknown, "nobody answered", cure: "look")
 

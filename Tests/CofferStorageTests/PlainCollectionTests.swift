@@ -3,7 +3,7 @@ import CofferStorage
 import Foundation
 import Testing
 
-/// Sets, identifiers, decimals, and dictionaries whose keys are no text.
+/// Sets, identifiers, decimals, and dictionaries with keys other than text.
 @Suite struct PlainCollectionTests {
   enum Weekday: Int, PlainForm.Key, PlainValue { case monday = 1, tuesday }
   struct Prefs: Codable, PlainValue, Equatable {

@@ -28,7 +28,6 @@ struct AuthToken: Codable, Sendable, Equatable {
   var expiry: Date?
 }
 
-/// A plain value whose encoding fails.
 struct Stubborn: Codable, PlainValue, Equatable {
   var fails = false
 
@@ -63,7 +62,6 @@ final class Failures: @unchecked Sendable {
   var all: [StoreError] { lock.withLock { errors } }
 }
 
-/// A router over two memory stores that the test can reach.
 struct Bench {
   let keys = AppKeys()
   let plain = MemoryStore<Plain>()
@@ -77,7 +75,6 @@ extension StoreError.Kind {
   var isUndecodable: Bool { if case .undecodable = self { true } else { false } }
 }
 
-/// Expects a snapshot of two keys.
 func expectValues<A: Equatable, B: Equatable>(
   _ values: (A, B), _ first: A, _ second: B, at location: SourceLocation = #_sourceLocation
 ) {

@@ -35,7 +35,7 @@ import Testing
     #expect(keys["retries"]?.defaultText == "3" && keys["retries"]?.kinds == ["integer", "real", "boolean"])
     #expect(keys["ratio"]?.defaultText == nil && keys["ratio"]?.type == "Double")
     #expect(keys["recent"]?.kinds == ["array"] && keys["recent"]?.endsWithSession == true && keys["recent"]?.defaultText == "[]")
-    // What only the type itself can say: a structure, and a value that may still be of a former type.
+    // Unknown without the type: a structure, and a value that may still be of a former type.
     #expect(keys["window"]?.kinds == nil && keys["window"]?.defaultText == #"{"width":800}"# && keys["count"]?.kinds == nil)
     #expect(keys["seen"]?.kinds?.contains("real") == true)
     #expect(keys["limit/"]?.isFamily == true && keys["limit/"]?.defaultText == "true")

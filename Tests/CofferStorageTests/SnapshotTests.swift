@@ -46,7 +46,7 @@ import Testing
     }
   }
 
-  // Under this much contention sixteen conflicts in a row do happen: that is an answer too, and asked again.
+  // Under this much contention sixteen conflicts in a row do happen: that is a valid answer, and retried.
   private func unlessBusy(_ body: () throws -> Void) {
     while true {
       do { return try body() } catch let error as StoreError where error.kind == .busy { continue } catch {

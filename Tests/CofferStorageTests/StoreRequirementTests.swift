@@ -5,7 +5,6 @@ import Foundation
 import Synchronization
 import Testing
 
-/// A store that says as little as a store may.
 private struct TerseStore<R: Route>: Store {
   let base: MemoryStore<R>
   var place: String { "terse" }

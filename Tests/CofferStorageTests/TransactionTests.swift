@@ -71,7 +71,6 @@ import Testing
     try bench.app.transaction { tx in
       runs += 1
       let seen = inVault ? try tx.value(for: bench.keys.count) ?? 0 : try tx.value(for: bench.keys.launches)
-      // Someone else gets in between, twice.
       if runs <= 2 {
         if inVault { try other.set(runs, for: bench.keys.count) } else { try other.set(runs, for: bench.keys.launches) }
       }
@@ -141,7 +140,7 @@ import Testing
 
   @Test func `only vault keys never touch the plain store`() throws {
     let bench = try Bench()
-    // The plain store is inside its own commit here, and holds its lock: a call to it would not come back.
+    // The plain store is inside its own commit here, and holds its lock: a call to it would not return.
     let decision = Decision(place: "memory") { (_) throws(StoreError) in
       do {
         try bench.app.transaction { tx in try tx.update(bench.keys.count) { $0 = ($0 ?? 0) + 1 } }

@@ -1,12 +1,12 @@
 internal import Foundation
 internal import Synchronization
 
-/// Runs tests that block a thread while they wait for programs, so that the others go on.
+/// Runs tests that block a thread while they wait for programs, so that others continue.
 ///
-/// Swift's pool has as many threads as the machine has cores, and expects that none of them waits. On two cores, two tests that
-/// wait for a program would hold up every other one, also those that look at a clock.
+/// Swift's pool has a thread for each core, and expects that none of them waits. On two cores, two waiting tests would stop
+/// all others, also those that measure time.
 final class BlockingExecutor: TaskExecutor {
-  /// Most of the time such tests wait for a disk or a clock, and not for a core.
+  /// Such tests mostly wait for a disk or a clock, not for a core.
   static let threads = max(8, 2 * ProcessInfo.processInfo.activeProcessorCount)
   static let shared = BlockingExecutor()
 

@@ -2,27 +2,26 @@ internal import Dispatch
 internal import Foundation
 internal import Testing
 
-/// How far campaigns go: each has a short form, which every whole run takes, and a long one under `COFFER_LONG_TESTS=1`.
-///
+/// The size of campaigns: each has a short form, in every whole run, and a long one under `COFFER_LONG_TESTS=1`.
 public enum Campaign {
   private static let environment = ProcessInfo.processInfo.environment
 
   /// Whether `COFFER_LONG_TESTS` is set.
   public static let isLong = environment["COFFER_LONG_TESTS"] != nil
-  /// Of how many cases the long form takes one: with `COFFER_LONG_TESTS=8` one of eight, spread over the whole.
+  /// The long form takes one of so many cases: with `COFFER_LONG_TESTS=8` one of eight, spread over the whole.
   public static let share = max(1, environment["COFFER_LONG_TESTS"].flatMap(Int.init) ?? 1)
-  /// Where a campaign with random parts in another process begins: `COFFER_TEST_SEED`, and else the same in each run.
+  /// The seed of a campaign with random parts in another process: `COFFER_TEST_SEED`, or a constant.
   public static let seed = environment["COFFER_TEST_SEED"] ?? "20260301"
 
-  /// The choice of sizes.
+  /// The size for this form.
   public static func size(short: Int, long: Int) -> Int { isLong ? long : short }
 
-  /// Every `step`th of `count` cases, so that the short form takes some `short` of them; the long form takes all, or its share.
+  /// Every `step`th of `count` cases: about `short` in the short form, all or its share in the long form.
   public static func cases(_ count: Int, short: Int) -> StrideTo<Int> {
     stride(from: 0, to: count, by: isLong ? share : max(1, count / max(1, short)))
   }
 
-  /// Runs `body` for the numbers below `workers` at once, each on a thread of its own; what it throws is recorded as an issue.
+  /// Runs `body` for the numbers below `workers` in parallel, each on its own thread; errors are recorded as issues.
   public static func concurrently(_ workers: Int, _ body: @escaping @Sendable (Int) throws -> Void) {
     let group = DispatchGroup()
     for worker in 0..<workers {

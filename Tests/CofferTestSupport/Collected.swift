@@ -1,6 +1,6 @@
 internal import Synchronization
 
-/// What closures left behind, in order; any thread may add to it.
+/// Results of closures, in order; any thread may add to it.
 public final class Collected<Element: Sendable>: Sendable {
   private let elements = Mutex<[Element]>([])
 
@@ -10,6 +10,6 @@ public final class Collected<Element: Sendable>: Sendable {
   /// Adds `element` at the end.
   public func add(_ element: Element) { elements.withLock { $0.append(element) } }
 
-  /// All that was added.
+  /// All elements.
   public var all: [Element] { elements.withLock { $0 } }
 }

@@ -2,11 +2,11 @@ internal import Foundation
 internal import Synchronization
 import Testing
 
-/// PgBouncer before a server, which hands its few connections to many clients.
+/// PgBouncer before a server, which shares few connections among many clients.
 public final class ConnectionPooler: Sendable {
-  /// The number in its socket's name, which is beside the server's.
+  /// The number in its socket's name, which is next to the server's.
   public let port: Int
-  /// The shell that it runs below, and ends once nobody holds the shell's input.
+  /// The shell above it, which ends it once nobody holds the shell's input.
   private let running: DatabaseServer.Running
 
   private static func installed() throws -> String {
@@ -15,10 +15,10 @@ public final class ConnectionPooler: Sendable {
     return path
   }
 
-  /// The test is skipped where PgBouncer is not installed.
+  /// Skips the test if PgBouncer is not installed.
   ///
   /// - Parameters:
-  ///   - mode: for how long a client keeps a connection: `session`, `transaction` or `statement`.
+  ///   - mode: how long a client keeps a connection: `session`, `transaction` or `statement`.
   ///   - settings: further lines of its file.
   public init(before server: DatabaseServer, mode: String, settings: [String] = []) throws {
     let path = try Self.installed()
@@ -33,7 +33,7 @@ public final class ConnectionPooler: Sendable {
     try lines.joined(separator: "\n").appending("\n").write(toFile: file, atomically: false, encoding: .utf8)
     chmod(file, 0o644)
     running = try DatabaseServer.shell(
-      // No wait(1), which may sleep on where the pooler has ended already, and would hold the tests' output open.
+      // Not wait(1), which may sleep on if the pooler has already ended, and would hold the tests' output open.
       "exec >/dev/null 2>&1; file=$1; shift; \"$@\" \"$file\" </dev/null & read how; kill -KILL $!", [file, path])
     let socket = "\(server.folder)/.s.PGSQL.\(port)"
     eventually("the pooler listens") { SocketProxy.isListening(socket) }

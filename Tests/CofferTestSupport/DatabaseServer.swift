@@ -3,29 +3,29 @@ internal import Foundation
 internal import Synchronization
 import Testing
 
-/// A server of PostgreSQL's that the tests make for themselves: in a folder of its own, of a user without rights, since it
-/// refuses root, and without a password over its socket. It ends with this object, or with the process.
+/// The tests' own PostgreSQL server: in its own folder, under an unprivileged user because it refuses root, and without a
+/// password over its socket. It ends with this object, or with the process.
 public final class DatabaseServer: Sendable {
-  /// Where its socket is.
+  /// The folder of its socket.
   public let folder: String
   /// The number in its socket's name.
   public let port: Int
-  /// One of its own for each server of this process: some listen at an address too. From 32 768 on Linux gives ports to whoever
-  /// connects, so that one of those may be in use.
+  /// Unique to each server of this process: some listen at an address too. From 32 768 on Linux gives ports to clients, so
+  /// one may be in use.
   static let ports = Atomic<Int>(Int.random(in: 20_000...32_000))
   private let binaries: String
   private let settings: [String]
   private let network: TestNetwork?
-  /// That of a part of its files, if there is one.
+  /// The disk of a part of its files, if any.
   public let disk: SmallDisk?
-  /// The shell that the server runs below, which ends it once nobody holds its input.
+  /// The shell above the server, which ends it once nobody holds the shell's input.
   private let running = Mutex<Running?>(nil)
   struct Running: @unchecked Sendable {
     let process: Process
     let input: Pipe
   }
 
-  /// The server that most tests share, each with a vault of its own; a test is skipped where PostgreSQL is not installed.
+  /// The server that most tests share, each with its own vault; skips a test if PostgreSQL is not installed.
   public static var shared: DatabaseServer {
     get throws {
       _ = try installed()
@@ -36,17 +36,16 @@ public final class DatabaseServer: Sendable {
 
   /// A part of a server's files.
   public enum Part: String, Sendable {
-    /// The tables.
     case tables = "base"
-    /// The log that each change is written to first.
+    /// The write-ahead log.
     case log = "pg_wal"
   }
 
-  /// A server for one test, which is skipped where PostgreSQL is not installed, or no disk can be mounted.
+  /// A server for one test, which is skipped if PostgreSQL is not installed, or no disk can be mounted.
   ///
   /// - Parameters:
-  ///   - network: on which of two computers it runs; its socket is there for both.
-  ///   - disk: what of it has a disk of its own, of how many bytes.
+  ///   - network: two computers, of which one runs it; both see its socket.
+  ///   - disk: a part of its files with a separate disk, and the disk's size in bytes.
   public static func make(
     settings: [String] = [], on network: TestNetwork? = nil, disk: (of: Part, bytes: Int)? = nil
   ) throws -> DatabaseServer {
@@ -101,7 +100,7 @@ public final class DatabaseServer: Sendable {
     try start()
   }
 
-  /// Another server that has what this one has, and takes what it writes from now on until it is promoted.
+  /// A standby with this server's data, which follows its writes until it is promoted.
   ///
   /// - Parameter isSynchronous: whether a commit of this one waits for it.
   public func standby(isSynchronous: Bool) throws -> DatabaseServer {
@@ -116,7 +115,7 @@ public final class DatabaseServer: Sendable {
     return standby
   }
 
-  /// A folder of the user who runs servers, which others may enter: the server's own may not be, its socket may.
+  /// A folder of the servers' user that others may enter, for the socket; the server's own must be private.
   private static func makeFolder() throws -> String {
     var template = Array("/tmp/coffer-pg-XXXXXX\0".utf8CString)
     let made = template.withUnsafeMutableBufferPointer { buffer in buffer.baseAddress.map { mkdtemp($0) != nil } ?? false }
@@ -127,7 +126,7 @@ public final class DatabaseServer: Sendable {
     return folder
   }
 
-  /// The files of a server that has nothing yet: made once, as that takes longer than most tests. A shell removes them after this
+  /// The files of an empty server: made once, as that takes longer than most tests, and removed by a shell after this
   /// process.
   private static let emptyData = Mutex<(path: String, keeper: Running)?>(nil)
 
@@ -163,8 +162,8 @@ public final class DatabaseServer: Sendable {
   /// The server runs below a shell that ends it once this process has ended.
   private func start() throws {
     let options = (settings + ["unix_socket_directories=\(folder)"]).flatMap { ["-c", $0] }
-    // Not wait(1), which may sleep on where the server has ended already. A server that is kept has ended, and is gone once this
-    // shell has seen that: the next one would take it for one that still runs.
+    // Not wait(1), which may sleep on if the server has already ended. Until this shell has reaped a kept server, the next
+    // one would take it for running.
     let script =
       "folder=$1; shift; \"$@\" </dev/null >/dev/null 2>&1 & read how; [ \"$how\" = keep ] || kill -INT $! 2>/dev/null; "
       + "while kill -0 $! 2>/dev/null; do sleep 0.1; done; [ \"$how\" = keep ] || rm -rf \"$folder\""
@@ -174,7 +173,7 @@ public final class DatabaseServer: Sendable {
     try wait()
   }
 
-  /// Who runs servers where the tests are run by root.
+  /// The servers' user if root runs the tests.
   private static let user = getpwnam("postgres") == nil ? "nobody" : "postgres"
   private static let owner = getuid() == 0 ? getpwnam(user)?.pointee.pw_uid ?? 0 : getuid()
 
@@ -209,28 +208,26 @@ public final class DatabaseServer: Sendable {
     }
   }
 
-  /// The process that all of the server's are children of.
+  /// The server's main process.
   public var pid: Int32 {
     (try? String(contentsOfFile: "\(folder)/data/postmaster.pid", encoding: .utf8)).flatMap { Int32($0.prefix { $0 != "\n" }) }
       ?? 0
   }
 
-  /// The number of the shared memory that they have in common.
   private var sharedMemory: Int? {
     let lines = (try? String(contentsOfFile: "\(folder)/data/postmaster.pid", encoding: .utf8))?.split(separator: "\n") ?? []
-    // The seventh line, of which the fifth may be empty: its key and its number.
+    // The seventh line, as the fifth may be empty: its key and its id.
     let words = lines.map { $0.split(separator: " ") }.first { $0.count == 2 && $0.allSatisfy { Int($0) != nil } }
     return words.flatMap { Int($0[1]) }
   }
 
-  /// How many processes have the shared memory of that number.
   private func attached(to memory: Int) throws -> Int {
     let rows = try String(contentsOfFile: "/proc/sysvipc/shm", encoding: .utf8).split(separator: "\n")
     let row = rows.map { $0.split(separator: " ") }.first { $0.count > 6 && Int($0[1]) == memory }
     return row.flatMap { Int($0[6]) } ?? 0
   }
 
-  /// Sends a signal to that process.
+  /// Sends a signal to the main process.
   public func stop(_ signal: Int32) { if pid > 1 { kill(pid, signal) } }
 
   /// Starts it again after it has ended.
@@ -239,7 +236,6 @@ public final class DatabaseServer: Sendable {
     try start()
   }
 
-  /// Ends the shell, which leaves the folder.
   private func endShell() throws {
     guard let before = running.withLock({ $0.take() }) else { return }
     try before.input.fileHandleForWriting.write(contentsOf: Data("keep\n".utf8))
@@ -253,7 +249,7 @@ public final class DatabaseServer: Sendable {
     try #require(main > 1 && memory != nil)
     kill(main, SIGKILL)
     try endShell()
-    // Those that it left behind notice by themselves; until the last has let go of its memory the next one does not start.
+    // Orphans notice by themselves; the next server does not start until the last has released its memory.
     try eventually("its processes have noticed") { try attached(to: memory ?? 0) == 0 }
     try start()
   }
@@ -261,9 +257,9 @@ public final class DatabaseServer: Sendable {
   /// Runs SQL as a superuser.
   ///
   /// - Parameters:
-  ///   - role: who runs it.
-  ///   - database: where.
-  ///   - other: the number in the socket's name of who stands before the server.
+  ///   - role: the user.
+  ///   - database: the database.
+  ///   - other: the number in the socket's name of a proxy of the server.
   @discardableResult
   public func sql(
     _ text: String, as role: String = "coffer", in database: String = "postgres", through other: Int? = nil
@@ -275,7 +271,7 @@ public final class DatabaseServer: Sendable {
     ])
   }
 
-  /// Has it speak TLS with a certificate for 127.0.0.1, which is returned; the test is skipped where openssl is not installed.
+  /// Enables TLS with a certificate for 127.0.0.1, and returns it; skips the test if openssl is not installed.
   public func useTLS() throws -> String {
     guard access("/usr/bin/openssl", X_OK) == 0 else { try Test.skip(without: "openssl") }
     let data = "\(folder)/data"
@@ -292,32 +288,30 @@ public final class DatabaseServer: Sendable {
     return "\(folder)/server.crt"
   }
 
-  /// Has `role`, which is made, prove itself by `password`.
+  /// Creates `role`, which authenticates with `password`.
   public func makeRole(_ role: String, password: String) throws {
     try sql("CREATE ROLE \(role) LOGIN SUPERUSER PASSWORD '\(password)'")
     try add(rule: "local all \(role) scram-sha-256")
     try sql("SELECT pg_reload_conf()")
   }
 
-  /// Puts a rule of who is let in before all others.
   private func add(rule: String) throws {
     let file = "\(folder)/data/pg_hba.conf"
     let rules = try String(contentsOfFile: file, encoding: .utf8)
-    // In place, so that it stays the server's own.
+    // In place, so that it keeps its owner.
     let handle = try FileHandle(forWritingTo: URL(fileURLWithPath: file))
     try handle.write(contentsOf: Data("\(rule)\n\(rules)".utf8))
     try handle.close()
   }
 
-  /// Runs `body` while a standby takes what the server writes, and is waited for by nobody.
+  /// Runs `body` while an asynchronous standby follows the server.
   public func withStandby(_ body: () throws -> Void) throws {
     let taken = "\(folder)/taken"
     try Self.run(Self.unprivileged(["/bin/mkdir", taken]))
     try withReader(["pg_receivewal", "-D", taken], body)
   }
 
-  /// Runs `body` while somebody takes what is written to tables, and could not stand in for the server. It needs
-  /// `wal_level=logical`.
+  /// Runs `body` with a subscriber to table changes that could not replace the server. It needs `wal_level=logical`.
   public func withSubscriber(_ body: () throws -> Void) throws {
     try sql("SELECT pg_create_logical_replication_slot('subscriber', 'test_decoding')")
     try withReader(["pg_recvlogical", "-d", "postgres", "--slot", "subscriber", "--start", "-f", "/dev/null"], body)
@@ -338,13 +332,13 @@ public final class DatabaseServer: Sendable {
     try body()
   }
 
-  /// The place of the vault `name` on whichever of this server and `other` is no standby.
+  /// The place of the vault `name` on the primary of this server and `other`.
   public func place(_ name: String, besides other: DatabaseServer) -> String {
     let hosts = [self, other].map { "\($0.folder.replacingOccurrences(of: "/", with: "%2F")):\($0.port)" }.joined(separator: ",")
     return "postgresql://coffer@\(hosts)/postgres#\(name)"
   }
 
-  /// The place of the vault `name`, as it is written at the other end of the network.
+  /// The place of the vault `name`, from the other end of the network.
   public func placeOnNetwork(_ name: String, _ options: String) -> String {
     "postgresql://coffer@\(network?.address ?? "nowhere.invalid"):\(port)/postgres?\(options)#\(name)"
   }

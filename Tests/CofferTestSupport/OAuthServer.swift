@@ -1,41 +1,41 @@
 internal import Foundation
 public import Testing
 
-/// A real server of OAuth 2 in a process of its own, none of them ours, and the person who logs in there.
+/// A real third-party OAuth 2 server in its own process, and the person who logs in there.
 public final class OAuthServer: @unchecked Sendable {
-  /// Which server, and what it has of the standards.
+  /// The server, and its part of the standards.
   public enum Kind: String, CaseIterable, Sendable, CustomTestStringConvertible {
-    /// A server made with Authlib, a library of Python's.
+    /// A server made with Authlib, a Python library.
     case authlib
-    /// A server made with oauthlib, a library of Python's.
+    /// A server made with oauthlib, a Python library.
     case oauthlib
-    /// A server of its own, in C: OAuth 2 and OpenID Connect.
+    /// A standalone server in C: OAuth 2 and OpenID Connect.
     case glewlwyd
 
-    /// Those that can be had on this machine, and with `CI` set all.
+    /// The servers available on this machine, or all with `CI` set.
     public static let present = allCases.filter { kind in
       guard let obstacle = kind.obstacle, !Test.hasAllPrograms else { return true }
       print("skipped: \(kind.rawValue): \(obstacle)")
       return false
     }
-    /// Those with logins by a code. oauthlib 3.2 has none for servers.
+    /// Servers with logins by code. oauthlib 3.2 has none on the server side.
     public static let withCodes = present.filter { $0 != .oauthlib }
-    /// One of them, for what a program does by itself, or what the way in before each server does.
+    /// One server, for behavior that does not depend on it.
     public static let any = Array(present.prefix(1))
-    /// One with logins by a code.
+    /// One server with logins by code.
     public static let anyWithCodes = Array(withCodes.prefix(1))
 
     /// Its name.
     public var testDescription: String { rawValue }
 
-    /// Whether a person can say no to a code: Glewlwyd lets them do nothing.
+    /// Whether a person can refuse a code: with Glewlwyd they can only ignore it.
     public var takesNo: Bool { self == .authlib }
-    /// The client that may do all that the server has: Glewlwyd takes no token back of one without a secret.
+    /// The client with all of the server's functions: Glewlwyd revokes no token of a client without a secret.
     public var client: String { self == .glewlwyd ? "service" : "program" }
-    /// Its secret.
+    /// The client's secret.
     public var secret: String? { self == .glewlwyd ? OAuthServer.secret : nil }
 
-    /// Why it cannot be had on this machine; nil where it can.
+    /// Why it is unavailable on this machine; nil if it is available.
     private var obstacle: String? {
       let script = self == .glewlwyd ? "import werkzeug" : "import \(rawValue), flask"
       guard case .some(0) = try? Shell.run(["/usr/bin/python3", "-c", script]).status else {
@@ -45,11 +45,11 @@ public final class OAuthServer: @unchecked Sendable {
     }
   }
 
-  /// Which it is.
+  /// The kind of server.
   public let kind: Kind
-  /// Who it says it is.
+  /// The issuer that it reports.
   public let issuer: String
-  /// Where it listens: `http://127.0.0.1:PORT`.
+  /// Its address: `http://127.0.0.1:PORT`.
   public let place: String
   private let process: Process
   private let input = Pipe()
@@ -57,7 +57,7 @@ public final class OAuthServer: @unchecked Sendable {
 
   /// The secret of the client `service`; the client `program` has none.
   public static let secret = "a-secret_of.the~service"
-  /// What each token of Authlib's server begins with, so that it can be looked for.
+  /// The searchable prefix of each token of Authlib's server.
   public static let mark = "coffer-test-token-Zk3vQ9sLw8Xy2Bn5Rt7U-"
   private static let sources = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
     .appending(path: "../CofferLoginTests/Servers").standardized.path()
@@ -89,16 +89,16 @@ public final class OAuthServer: @unchecked Sendable {
     process.terminate()
   }
 
-  /// It could not be had.
+  /// A failed command.
   public struct Failed: Error { let what: String }
 
-  /// Ends it, so that nobody answers at its port.
+  /// Ends it, so that nothing answers at its port.
   public func stop() {
     kill(process.processIdentifier, SIGKILL)
     eventually("the server ends") { !process.isRunning }
   }
 
-  /// Does what a person, or the test, does at the server, and returns how often what reached it.
+  /// Acts as the person or the test at the server, and returns counts of its requests.
   @discardableResult
   public func control(_ word: String, _ parameters: [String: String] = [:]) throws -> [String: Int] {
     let form = parameters.map { "\($0)=\($1.addingPercentEncoding(withAllowedCharacters: .alphanumerics) ?? "")" }
@@ -106,12 +106,12 @@ public final class OAuthServer: @unchecked Sendable {
     return try JSONDecoder().decode([String: Int].self, from: Data(answer.utf8))
   }
 
-  /// Has the next request, or the next whose path ends with `at`, answered in the server's place.
+  /// Answers the next request, or the next whose path ends with `at`, in the server's place.
   ///
   /// - Parameters:
-  ///   - copies: how often the body is sent; 0 for without an end.
-  ///   - drip: seconds before each byte of it.
-  ///   - to: where the answer sends to.
+  ///   - copies: how often the body is sent; 0 for endlessly.
+  ///   - drip: seconds before each of its bytes.
+  ///   - to: the redirect's target.
   public func fault(
     _ status: Int, _ body: String = "", copies: Int = 1, drip: Double = 0, to: String = "", at: String = "", times: Int = 1
   ) throws {
@@ -122,22 +122,22 @@ public final class OAuthServer: @unchecked Sendable {
       ])
   }
 
-  /// Has the next answer to a request whose path ends with `at` wait for ``letGo()``, once the server has done what it was asked.
+  /// Delays the next answer to a request whose path ends with `at` until ``letGo()``, after the server has acted on it.
   public func hold(at: String) throws { try control("hold", ["at": at]) }
 
-  /// Lets the held answer go.
+  /// Releases the held answer.
   public func letGo() throws { try control("go") }
 
-  /// Whether the server takes `token` as good.
+  /// Whether the server accepts `token`.
   public func takes(_ token: String) throws -> Bool {
     try curl(["-H", "Authorization: Bearer \(token)", "\(place)/me"]) == "yes"
   }
 
-  /// What a browser does with a page: it follows to wherever it is sent.
+  /// Loads a page as a browser does, following redirects.
   @discardableResult
   public func browse(_ url: String) throws -> String { try curl(["-L", url]) }
 
-  /// The same without a thread of Swift's pool: what the browser comes back to may wait for one.
+  /// The same without a thread of Swift's pool, which the redirect's target may need.
   @discardableResult
   public func visit(_ url: String) async throws -> String {
     try await withCheckedThrowingContinuation { continuation in
@@ -145,7 +145,7 @@ public final class OAuthServer: @unchecked Sendable {
     }
   }
 
-  /// Where the page at `url` sends to.
+  /// The redirect's target of the page at `url`.
   public func destination(of url: String) throws -> String { try curl(["-o", "/dev/null", "-w", "%{redirect_url}", url]) }
 
   private func curl(_ words: [String]) throws -> String {
@@ -153,8 +153,8 @@ public final class OAuthServer: @unchecked Sendable {
   }
 }
 
-/// Programs that are waited for. Not Foundation's `Process`, whose wait runs the thread's run loop, and did not return now and
-/// then where several threads waited.
+/// Programs that are awaited. Not Foundation's `Process`, whose wait runs the thread's run loop, and sometimes did not
+/// return with several waiting threads.
 enum Shell {
   static func run(_ words: [String]) throws -> (status: Int32, output: String) {
     let line = words.map { "'\($0.replacing("'", with: "'\\''"))'" }.joined(separator: " ")

@@ -1,13 +1,13 @@
 internal import Foundation
 
-/// Numbers that are the same for the same seed, so that a failure can be had again (SplitMix64, Steele, Lea and Flood 2014).
+/// The same numbers for the same seed, to reproduce a failure (SplitMix64, Steele, Lea and Flood 2014).
 public struct Random: RandomNumberGenerator, Sendable {
   private var state: UInt64
 
   /// The numbers of `seed`.
   public init(seed: UInt64) { state = seed }
 
-  /// The choices of a campaign, which are others in each run. The seed is printed; `COFFER_TEST_SEED` gives it again.
+  /// A campaign's choices, which differ in each run. The seed is printed; `COFFER_TEST_SEED` repeats it.
   public init(campaign: String) {
     let given = ProcessInfo.processInfo.environment["COFFER_TEST_SEED"].flatMap(UInt64.init)
     let seed = given ?? .random(in: .min ... .max)

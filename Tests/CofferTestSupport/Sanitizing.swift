@@ -1,7 +1,7 @@
 internal import Foundation
 
-/// What `.ci/thread-sanitizer` says, which holds for the processes too that a test starts with an environment of its own.
+/// The settings of `.ci/thread-sanitizer`, also for processes that a test starts with a separate environment.
 public enum Sanitizing {
-  /// Empty where no sanitizer is at work.
+  /// Empty without a sanitizer.
   public static let environment = ProcessInfo.processInfo.environment.filter { ["LD_PRELOAD", "TSAN_OPTIONS"].contains($0.key) }
 }

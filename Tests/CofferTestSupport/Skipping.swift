@@ -2,11 +2,11 @@ import Foundation
 public import Testing
 
 extension Test {
-  /// Whether whatever tests need is installed, so that its absence is a fault: `.ci/run` says so by `CI=true`.
+  /// Whether all programs for tests must be installed, so that a missing one is a fault: `.ci/run` sets `CI=true`.
   public static let hasAllPrograms = ProcessInfo.processInfo.environment["CI"] == "true"
 
-  /// Ends the test that runs, or its case, as one that this machine cannot run. It is told of as cancelled and not as passed; one
-  /// all of whose cases were skipped is told of as passed, and the printed line alone says otherwise.
+  /// Ends the running test or case as one that this machine cannot run. It is reported as cancelled, not as passed; a test
+  /// with all cases skipped is reported as passed, and only the printed line shows it.
   ///
   /// - Throws: always.
   public static func skip(_ reason: String, sourceLocation: SourceLocation = #_sourceLocation) throws -> Never {
@@ -14,13 +14,13 @@ extension Test {
     try cancel("\(reason)", sourceLocation: sourceLocation)
   }
 
-  /// Says that a part of a test cannot be run for want of a program, which is a failure where ``hasAllPrograms`` says so.
+  /// Reports that a part of a test lacks a program, which is a failure if ``hasAllPrograms``.
   public static func skipPart(without program: String, sourceLocation: SourceLocation = #_sourceLocation) {
     if hasAllPrograms { Issue.record("\(program) is not installed", sourceLocation: sourceLocation) }
     print("skipped in part: \(program) is not installed")
   }
 
-  /// Skips the test for a program that is not there, which is a failure where ``hasAllPrograms`` says so.
+  /// Skips the test for a missing program, which is a failure if ``hasAllPrograms``.
   ///
   /// - Throws: always.
   public static func skip(without program: String, sourceLocation: SourceLocation = #_sourceLocation) throws -> Never {

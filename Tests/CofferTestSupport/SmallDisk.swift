@@ -4,13 +4,11 @@ internal import Testing
 
 /// A small file system in memory, which is unmounted with this object, or with the process.
 public final class SmallDisk: Sendable {
-  /// Where it is.
   private let path: String
   private let keeper: HeldShell
   private var filling: String { "\(path)/filling" }
 
-  /// Mounts it at `path`, for the user of the number `owner`, with what was in that folder; the test is skipped where
-  /// that cannot be done.
+  /// Mounts it at `path` for the user `owner`, with the folder's content; skips the test if that is impossible.
   static func make(at path: String, bytes: Int, owner: uid_t) throws -> SmallDisk {
     let full = "\(path).before"
     try FileManager.default.moveItem(atPath: path, toPath: full)
@@ -18,7 +16,7 @@ public final class SmallDisk: Sendable {
     guard mount("tmpfs", path, "tmpfs", 0, "size=\(bytes),mode=0700,uid=\(owner)") == 0 else {
       try Test.skip("a small file system cannot be mounted here: \(String(cString: strerror(errno)))")
     }
-    // Whatever still uses it keeps it until it ends.
+    // A process that still uses it keeps it until it ends.
     let keeper = try #require(HeldShell.start(["/usr/bin/env"], last: "umount -l \"$1\"", [path]))
     let copy = Process()
     copy.executableURL = URL(fileURLWithPath: "/bin/cp")
@@ -32,7 +30,7 @@ public final class SmallDisk: Sendable {
 
   private init(_ path: String, _ keeper: HeldShell) { (self.path, self.keeper) = (path, keeper) }
 
-  /// Takes all of its room.
+  /// Fills it.
   public func fill() throws {
     let file = open(filling, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0o600)
     try #require(file >= 0)
@@ -42,6 +40,6 @@ public final class SmallDisk: Sendable {
     try #require(errno == ENOSPC)
   }
 
-  /// Gives it back.
+  /// Frees the filled space.
   public func free() throws { try #require(unlink(filling) == 0) }
 }

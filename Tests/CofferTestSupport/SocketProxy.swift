@@ -3,9 +3,9 @@ internal import Foundation
 internal import Synchronization
 import Testing
 
-/// Stands between a client and a server's socket, and cuts the next connection's wire after so many bytes of one direction.
+/// A proxy between a client and a server's socket, which cuts the next connection after so many bytes of one direction.
 public final class SocketProxy: Sendable {
-  /// The number in its socket's name: one of its own.
+  /// The unique number in its socket's name.
   public let port: Int
   private static let ports = Atomic<Int>(6543)
   private let listener: Int32
@@ -13,10 +13,9 @@ public final class SocketProxy: Sendable {
   private struct Plan { var left: Int?; var isUp = true }
   private let plan = Mutex(Plan())
   private let held = Mutex<UInt32>(0)
-  /// Bytes that went either way since ``count()``.
   private let counted = Mutex((up: 0, down: 0))
 
-  /// Stands in `folder` before the socket of the number `target`.
+  /// Listens in `folder` before the socket of the number `target`.
   public init(_ folder: String, target: Int) throws {
     port = Self.ports.add(1, ordering: .relaxed).oldValue
     self.target = "\(folder)/.s.PGSQL.\(target)"
@@ -35,19 +34,19 @@ public final class SocketProxy: Sendable {
 
   deinit { Glibc.close(listener) }
 
-  /// Takes no more connections.
+  /// Accepts no more connections.
   public func end() { shutdown(listener, Int32(SHUT_RDWR)) }
 
-  /// Cuts after `bytes` more of those that go up to the server, or down from it.
+  /// Cuts after `bytes` more up to the server, or down from it.
   public func cut(after bytes: Int, up: Bool) { plan.withLock { $0 = Plan(left: bytes, isUp: up) } }
   /// Cuts nothing.
   public func mend() { plan.withLock { $0.left = nil } }
-  /// Has what the server answers come so many microseconds later.
+  /// Delays the server's answers by so many microseconds.
   public func hold(_ microseconds: UInt32) { held.withLock { $0 = microseconds } }
-  /// Whether the wire was cut, or nothing was to be.
+  /// Whether the wire was cut, or none was planned.
   public var isCut: Bool { plan.withLock { $0.left == nil } }
 
-  /// How many bytes have gone up and down since the last call.
+  /// Bytes up and down since the last call.
   public func count() -> (up: Int, down: Int) {
     counted.withLock { counted in
       defer { counted = (0, 0) }
@@ -73,7 +72,6 @@ public final class SocketProxy: Sendable {
     }
   }
 
-  /// How many of the two directions of a connection have ended.
   private final class Ended: Sendable { let count = Atomic<Int>(0) }
 
   private func pump(_ from: Int32, _ to: Int32, _ up: Bool) {
@@ -101,7 +99,7 @@ public final class SocketProxy: Sendable {
     shutdown(to, Int32(SHUT_RDWR))
   }
 
-  /// Whether a program listens at the socket `path`, whose name is there a moment before.
+  /// Whether a program listens at the socket `path`, whose name exists a moment earlier.
   public static func isListening(_ path: String) -> Bool {
     let descriptor = socket(AF_UNIX, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
     defer { close(descriptor) }

@@ -1,20 +1,19 @@
 internal import Foundation
 internal import Testing
 
-/// A model of `Tests/Models`, and SPIN, which checks it (Debian package `spin`): one process of the model is one of the code, and
-/// its steps are those that the test tool announces, or that the test makes.
+/// A model of `Tests/Models`, and SPIN, which checks it (Debian package `spin`): one process of the model is one of the
+/// code, with steps announced by the test tool or made by the test.
 public struct Spin: Sendable {
   private let model: String
-  /// The numbers of the steps, by their names in lower case.
   private let steps: [String: Int]
 
   /// A step of a process in a trace. Processes count from one; zero is the world.
   public struct Step: Sendable, CustomStringConvertible {
-    /// Which process makes it.
+    /// The process that makes it.
     public let process: Int
-    /// Which step it is, as the model names it, in lower case.
+    /// The model's name of the step in lower case.
     public let name: String
-    /// What the model says beside it.
+    /// The value that the model prints with it.
     public let value: Int?
     /// The process and the step.
     public var description: String { "\(process) \(name)" }
@@ -27,16 +26,16 @@ public struct Spin: Sendable {
     }
   }
 
-  /// A tool that failed, or a model that said what nobody asked.
+  /// A tool that failed, or unexpected output of a model.
   public struct Failed: Error {
-    /// What happened.
+    /// The failure.
     public let what: String
   }
 
   private static let folder = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent().appending(
     path: "Models")
 
-  /// The test is skipped where no model can be asked.
+  /// Skips the test without SPIN or gcc.
   public static func need() throws {
     for program in ["/usr/bin/spin", "/usr/bin/gcc"] where !FileManager.default.isExecutableFile(atPath: program) {
       try Test.skip(without: program)
@@ -66,14 +65,13 @@ public struct Spin: Sendable {
     return trace
   }
 
-  /// What the model says of `records`: nil for one that it allows, and else how many of its steps it allows at most.
+  /// The model's verdict on `records`: nil for one that it allows, otherwise the largest number of its steps that it allows.
   public func refusals(of records: [[Step]], _ definitions: [String] = []) throws -> [Int?] {
     let work = try Self.workFolder()
     defer { try? FileManager.default.removeItem(at: work) }
     _ = try Self.run("/usr/bin/spin", ["-a", "-DACCEPT"] + definitions + [model], in: work)
     _ = try Self.run("/usr/bin/gcc", ["-O0", "-w", "-DSAFETY", "-DNOREDUCE", "-o", "pan", "pan.c"], in: work)
     var refusals: [Int?] = []
-    // As many as it takes at once.
     for first in stride(from: 0, to: records.count, by: 255) {
       let some = records[first..<min(first + 255, records.count)]
       let lines = some.flatMap { record in record.map { "\($0.process) \(steps[$0.name] ?? 0)" } + ["0 0"] }
@@ -86,7 +84,7 @@ public struct Spin: Sendable {
     return refusals
   }
 
-  /// A folder for one run: SPIN keeps the preprocessed model in a file of the present one, always of the same name.
+  /// A folder for one run: SPIN writes the preprocessed model to a fixed name in the current folder.
   private static func workFolder() throws -> URL {
     let work = FileManager.default.temporaryDirectory.appending(path: "coffer-spin-\(UUID().uuidString)")
     try FileManager.default.createDirectory(at: work, withIntermediateDirectories: false)

@@ -2,12 +2,12 @@ internal import CofferPlatform
 internal import Foundation
 internal import Testing
 
-/// A message bus of its own, in a folder of its own.
+/// A private message bus in its own folder.
 public final class TestBus: Sendable {
-  /// Of the bus's socket, and of whatever else a test has.
+  /// The folder of the bus's socket and a test's other files.
   public let folder: TestFolder
   private let daemon: pid_t
-  /// What `DBUS_SESSION_BUS_ADDRESS` is for its clients.
+  /// `DBUS_SESSION_BUS_ADDRESS` for its clients.
   public var address: String { "unix:path=\(folder.path)/bus" }
 
   private static let program = "/usr/bin/dbus-daemon"
@@ -19,11 +19,11 @@ public final class TestBus: Sendable {
     dlclose(library)
   }
 
-  /// Starts it; the test is skipped where dbus-daemon or libsystemd is not installed.
+  /// Starts it; skips the test if dbus-daemon or libsystemd is not installed.
   ///
   /// - Parameters:
-  ///   - services: a folder with files of services that the bus starts when somebody asks for them.
-  ///   - environment: what those are started with.
+  ///   - services: a folder with files of services that the bus starts on demand.
+  ///   - environment: the environment of those services.
   public init(services: String? = nil, environment: [String: String] = [:]) throws {
     try Self.needPrograms()
     folder = try TestFolder("bus")
@@ -46,11 +46,10 @@ public final class TestBus: Sendable {
     waitpid(daemon, nil, 0)
   }
 
-  /// The bus goes away.
+  /// Ends the bus.
   public func stop() { kill(daemon, SIGKILL) }
 
-  /// Starts a program with nothing to read, or with the file `input`, and nothing said. It ends with the bus's daemon or by
-  /// itself.
+  /// Starts a program with empty input, or with the file `input`, and no output. It ends with the bus's daemon or by itself.
   public static func start(_ words: [String], environment: [String: String] = [:], input: String? = nil) throws -> Int32 {
     var actions = posix_spawn_file_actions_t()
     posix_spawn_file_actions_init(&actions)

@@ -1,12 +1,12 @@
 internal import Foundation
 public import SystemPackage
 
-/// An empty folder for its owner alone, under the system's folder for temporary files, which is removed with this object.
+/// An empty private folder, under the system's folder for temporary files, which is removed with this object.
 public final class TestFolder: Sendable {
-  /// Where it is, without links on the way.
+  /// Its path without links.
   public let path: FilePath
 
-  /// Makes it; `name` tells in a listing which tests it is of.
+  /// Makes it; `name` identifies its tests in a listing.
   public init(_ name: String) throws {
     let folder = FileManager.default.temporaryDirectory.resolvingSymlinksInPath().appending(
       path: "coffer-\(name)-\(UUID().uuidString)")

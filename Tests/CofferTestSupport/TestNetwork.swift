@@ -2,31 +2,25 @@ internal import CofferPlatform
 internal import Foundation
 internal import Testing
 
-/// Two computers with a wire between them: network namespaces of Linux, which end with this object, or with the process.
+/// Two computers with a wire between them: Linux network namespaces, which end with this object, or with the process.
 ///
-/// Nothing but their own packets goes through it, and no name of it is seen by any other process: tests use the same addresses at
-/// once.
+/// The wire carries only their own packets, and no other process sees its names, so tests use the same addresses at once.
 public final class TestNetwork: Sendable {
   /// How packets are lost.
   public enum Loss: String, Sendable, CaseIterable {
-    /// Those to the server alone.
     case toServer
-    /// Those from the server alone.
     case fromServer
-    /// All of them.
     case bothWays
-    /// All of them: the server's computer sees that its wire is gone.
+    /// All of them, and the server's computer sees that its wire is unplugged.
     case cable
   }
 
-  /// Of one computer.
   private struct End: Sendable {
     let shell: HeldShell
     let name: String
     let address: String
     let hardware: String
 
-    /// What a program begins with that runs there.
     var words: [String] { ["/usr/bin/nsenter", "--net=/proc/\(shell.id)/ns/net"] }
 
     func run(_ commands: String) throws {
@@ -42,14 +36,13 @@ public final class TestNetwork: Sendable {
   private let server: End
   private let client: End
 
-  /// Where the client finds the server.
+  /// The server's address for the client.
   public var address: String { server.address }
-  /// What a program begins with that runs at the server's end.
   var atServer: [String] { server.words }
-  /// What a program begins with that runs at the client's end.
+  /// The words before a program at the client's end.
   public var atClient: [String] { client.words }
 
-  /// The test is skipped where there are no network namespaces to be had.
+  /// Skips the test without network namespaces.
   public static func make() throws -> TestNetwork {
     for program in ["/usr/bin/unshare", "/usr/bin/nsenter", "/sbin/ip"] where access(program, X_OK) != 0 {
       try Test.skip(without: program)
@@ -73,7 +66,7 @@ public final class TestNetwork: Sendable {
     try mend()
   }
 
-  /// Loses packets from now on, without a word to whoever sends them: they are for a card that is not at the other end.
+  /// Silently loses packets from now on: they are addressed to a card that is not at the other end.
   public func lose(_ loss: Loss) throws {
     switch loss {
     case .toServer: try misdirect(client, server)
@@ -89,7 +82,7 @@ public final class TestNetwork: Sendable {
     try from.run("ip neighbor replace \(to.address) lladdr 02:00:00:00:00:99 dev \(from.name) nud permanent")
   }
 
-  /// Loses none any more.
+  /// Stops losing packets.
   public func mend() throws {
     for (from, to) in [(server, client), (client, server)] {
       try from.run(
@@ -101,28 +94,27 @@ public final class TestNetwork: Sendable {
   }
 }
 
-/// A shell that sleeps until this object or this process ends, and holds what was made for it.
+/// A shell that sleeps until this object or this process ends, and keeps resources alive.
 final class HeldShell: Sendable {
   private struct Parts: @unchecked Sendable {
     let process: Process
     let input: Pipe
   }
   private let parts: Parts
-  /// The process.
   var id: Int32 { parts.process.processIdentifier }
 
   private init(_ parts: Parts) { self.parts = parts }
 
   deinit {
-    // A line, and not the end of its input alone: a program that another test started in that moment may hold the pipe open.
+    // A line, not just the end of its input: a program just started by another test may hold the pipe open.
     try? parts.input.fileHandleForWriting.write(contentsOf: Data("end\n".utf8))
     try? parts.input.fileHandleForWriting.close()
     parts.process.waitUntilExit()
   }
 
-  /// Starts it behind `words`, which end in becoming it; nil where they fail.
+  /// Starts it behind `words`, which end in its execution; nil if they fail.
   ///
-  /// - Parameter last: what it does when it ends, with `arguments`.
+  /// - Parameter last: its action at the end, with `arguments`.
   static func start(_ words: [String], last: String = ":", _ arguments: [String] = []) -> HeldShell? {
     let (process, input, output) = (Process(), Pipe(), Pipe())
     let whole = words + ["/bin/sh", "-c", "echo held; read how; \(last)", "sh"] + arguments

@@ -3,18 +3,17 @@ internal import Foundation
 internal import Synchronization
 public import Testing
 
-/// Which tests a run takes, by `COFFER_TESTS`. Those without a ``TierRun`` are in each. Without the variable a run that names its
-/// tests, by `--filter`, takes them all.
+/// Selects the tests of a run, by `COFFER_TESTS`. Tests without a ``TierRun`` are in each. Without the variable a run with
+/// `--filter` takes all of its tests.
 enum Tier: String, CaseIterable {
-  /// No test that has one.
+  /// No test with a tier.
   case fast
   /// Those of ``Testing/Trait/defaultRun``.
   case standard = "default"
   /// Those of ``Testing/Trait/wholeRun``.
   case whole
-  /// Both.
   case all
-  /// Of both those with the tag `root`.
+  /// Those of both with the tag `root`.
   case root
 
   static let current: Tier = {
@@ -28,14 +27,13 @@ enum Tier: String, CaseIterable {
   }()
 }
 
-/// Belongs to the tiers above the fast one, which report it as skipped where they leave it out. The trait of a test goes before
-/// that of its suite.
+/// Puts a test in a tier above the fast one, which reports it as skipped if left out. A test's trait overrides its suite's.
 ///
-/// Such tests wait for programs and files, and run on threads that may (see ``BlockingExecutor``).
+/// Such tests wait for programs and files, and run on threads that may block (see ``BlockingExecutor``).
 public struct TierRun: TestTrait, SuiteTrait, TestScoping {
   let tier: Tier
 
-  /// Whether the trait of the suite has begun the test already.
+  /// Whether the suite's trait has already begun the test.
   @TaskLocal private static var isInside = false
   private static let running = Atomic(0)
   private static let width = ProcessInfo.processInfo.environment[COFFER_TEST_WIDTH].flatMap(Int.init) ?? 0
@@ -43,7 +41,7 @@ public struct TierRun: TestTrait, SuiteTrait, TestScoping {
   /// For each test of a suite.
   public var isRecursive: Bool { true }
 
-  /// Skips the test where the run leaves it out.
+  /// Skips the test if the run leaves it out.
   public func prepare(for test: Test) async throws {
     guard !test.isSuite, let own = test.traits.last(where: { $0 is Self }) as? Self else { return }
     let isTaken =
@@ -55,7 +53,7 @@ public struct TierRun: TestTrait, SuiteTrait, TestScoping {
     try await ConditionTrait.enabled(if: isTaken, "COFFER_TESTS=\(Tier.current.rawValue) leaves it out").prepare(for: test)
   }
 
-  /// Runs the test where it may wait.
+  /// Runs the test on a thread that may block.
   public func provideScope(
     for test: Test, testCase: Test.Case?, performing function: @Sendable () async throws -> Void
   ) async throws {
@@ -70,8 +68,8 @@ public struct TierRun: TestTrait, SuiteTrait, TestScoping {
 }
 
 extension Trait where Self == TierRun {
-  /// No part of a fast run: it starts programs, and may wait.
+  /// Not in a fast run: it starts programs, and may wait.
   public static var defaultRun: Self { TierRun(tier: .standard) }
-  /// Part of the whole run alone: it tries many cases.
+  /// Only in the whole run: it tries many cases.
   public static var wholeRun: Self { TierRun(tier: .whole) }
 }

@@ -1,22 +1,22 @@
 import Foundation
 internal import Testing
 
-/// Whether strace is there and may trace, so that programs can be killed at a call of theirs and calls be made to fail.
+/// Whether strace exists and may trace, so that programs can be killed at a call and calls can fail.
 public enum Tracing {
   private static let strace = "/usr/bin/strace"
   private static let possible = Result { try look() }
 
-  /// The test is skipped where strace is not installed, or may not trace.
+  /// Skips the test if strace is not installed, or may not trace.
   ///
-  /// - Throws: ``InjectsNothing`` where programs are traced and no fault reaches them: a campaign would see none, and pass.
+  /// - Throws: ``InjectsNothing`` if programs are traced but no fault reaches them: a campaign would pass without any.
   public static func need() throws {
     guard FileManager.default.isExecutableFile(atPath: strace) else { try Test.skip(without: "strace") }
     guard try possible.get() else { try Test.skip("strace cannot trace a process here") }
   }
 
-  /// What a run of a campaign must not be taken for.
+  /// A campaign without faults must not count as a run.
   public struct InjectsNothing: Error, CustomStringConvertible {
-    /// What strace does.
+    /// The problem with strace.
     public var description: String { "\(strace) traces and injects no fault" }
   }
 
@@ -28,7 +28,7 @@ public enum Tracing {
     return true
   }
 
-  /// The status with which a traced program ends, or the signal that ended it.
+  /// A traced program's exit status, or the signal that ended it.
   private static func end(_ arguments: [String]) throws -> Int32 {
     let process = Process()
     process.executableURL = URL(fileURLWithPath: strace)

@@ -1,9 +1,9 @@
 internal import Foundation
 public import Testing
 
-/// Waits until `condition` holds, and looks again every millisecond.
+/// Waits until `condition` holds, checking every millisecond.
 ///
-/// - Returns: whether it came to hold. Two minutes, which no machine is too busy for, end the wait with an issue.
+/// - Returns: whether it held in time. Two minutes, enough on any busy machine, end the wait with an issue.
 @discardableResult
 public func eventually(
   _ what: Comment? = nil, at location: SourceLocation = #_sourceLocation, _ condition: () throws -> Bool
@@ -19,9 +19,9 @@ public func eventually(
   return true
 }
 
-/// Waits in a task until `condition` holds: for two minutes and 2000 looks, as other tests may hold all threads of tasks.
+/// Waits in a task until `condition` holds: for two minutes and 2000 checks, as other tests may hold all task threads.
 ///
-/// An issue that says `what` is recorded where it never came to hold.
+/// Records an issue `what` if it never holds.
 public func poll(
   _ what: Comment, at location: SourceLocation = #_sourceLocation, isolation: isolated (any Actor)? = #isolation,
   _ condition: () throws -> Bool
@@ -38,14 +38,14 @@ public func poll(
   }
 }
 
-/// Whether a process is gone, but perhaps for its exit status, which whoever adopted it may never ask for.
+/// Whether a process has ended. Its exit status may remain, as its adopter may never reap it.
 public func hasEnded(_ process: Int32) -> Bool {
   guard let line = FileManager.default.contents(atPath: "/proc/\(process)/stat") else { return kill(process, 0) != 0 }
   return String(decoding: line, as: UTF8.self).contains(") Z ")
 }
 
-/// Stops `process`, and waits until each of its threads has stopped: the signal alone lets a thread go on until the kernel
-/// reaches it.
+/// Stops `process`, and waits until each of its threads has stopped: after the signal alone a thread runs on until the
+/// kernel reaches it.
 public func stop(_ process: Int32, at location: SourceLocation = #_sourceLocation) {
   guard kill(process, SIGSTOP) == 0 else {
     Issue.record("process \(process) cannot be stopped", sourceLocation: location)
@@ -54,7 +54,7 @@ public func stop(_ process: Int32, at location: SourceLocation = #_sourceLocatio
   let tasks = "/proc/\(process)/task"
   eventually("process \(process) stops", at: location) {
     (try? FileManager.default.contentsOfDirectory(atPath: tasks))?.allSatisfy { thread in
-      // The state follows the name of the program, which may hold anything, in parentheses.
+      // The state follows the program's name, which is in parentheses and may contain anything.
       let status = try? String(contentsOfFile: "\(tasks)/\(thread)/stat", encoding: .utf8)
       return status?.split(separator: ")").last?.hasPrefix(" T") ?? true
     } ?? false

@@ -27,7 +27,7 @@ import Testing
     fault: BrokenStore.Fault, checks: Set<ConformanceCheck>
   ) async throws {
     var suite = StoreConformance<Plain>("broken") { BrokenStore(fault) }
-    // What a broken store does not tell is waited for in vain, for as long as there is patience.
+    // A broken store's missing reports are awaited in vain until the patience ends.
     suite.patience = .seconds(1)
     var failed: Set<ConformanceCheck> = []
     for check in ConformanceCheck.allCases {
@@ -36,7 +36,7 @@ import Testing
         #expect("\(error)".hasPrefix("broken fails '\(check.rawValue)': "))
       }
     }
-    // Of other checks some fail now and then: what is told twice may be looked at between the two.
+    // Other checks fail at times: a doubled report may be read between the two.
     let found = try #require(failed.intersection(checks).first, "\(fault) fails \(failed.map(\.rawValue))")
     let error = await #expect(throws: ConformanceFailure.self) { try await suite.run(found) }
     #expect(error?.store == "broken")
@@ -55,7 +55,6 @@ import Testing
   }
 }
 
-/// A memory store with a fault.
 final class BrokenStore: LayeredStore {
   enum Fault: Sendable {
     case none, dropsWrites, keepsRemoved, splitsBatches, ignoresExpectations, ignoresDecisions, losesUpdates, allowsReentrancy
@@ -102,8 +101,7 @@ final class BrokenStore: LayeredStore {
       apply([name: Write(new)])
     }
   }
-  /// The first update of the value that the suite's threads share goes on when a second one has read as well: one of them is lost
-  /// then, however the threads are scheduled.
+  /// The first update of the shared value continues after a second one has read as well: then one is lost on any schedule.
   private func waitForAnotherUpdate() {
     guard updating.add(1, ordering: .relaxed).newValue == 1 else { return }
     let deadline = ContinuousClock.now + .seconds(120)

@@ -6,7 +6,6 @@ import CofferTesting
 import Foundation
 import Testing
 
-/// Every store passes the one suite.
 @Suite struct ConformanceTests {
   static let plainStore = StoreConformance<Plain>("DefaultsStore", abilities: .plain) {
     let home = try TestHome()

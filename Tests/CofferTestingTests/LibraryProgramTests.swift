@@ -9,7 +9,7 @@ internal import CofferTesting
 internal import Foundation
 internal import Testing
 
-// A library that remembers when it last did something, for each name that its users give; and its tests.
+// A library that remembers the last time of an action, for each name from its users; and its tests.
 
 struct ThrottleKeys: KeySpace {
   let last = StorageKeyFamily("throttle", of: Date.self)

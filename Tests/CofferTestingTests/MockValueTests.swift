@@ -6,7 +6,6 @@ import CofferTesting
 import Testing
 
 @Suite struct MockValueTests {
-  /// A service as its author writes it, with values that are injected.
   struct AccountModel {
     let userID: AnyPersistedValue<String?>
     init(userID: some PersistedValue<String?>) { self.userID = userID.eraseToAnyPersistedValue() }

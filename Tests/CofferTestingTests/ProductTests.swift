@@ -15,7 +15,7 @@ struct AppKeys: KeySpace {
   let user = StorageKey("user", of: String.self).endsWithSession()
 }
 
-/// What a program's author writes: a controller that is given its store, and its tests.
+/// A program author's code: a controller with an injected store, and its tests.
 final class ThemeController {
   private let app: StorageRouter
   private let keys: AppKeys
@@ -37,7 +37,7 @@ final class ThemeController {
 @Suite struct ClearedInstanceTests {
   let keys = AppKeys()
 
-  /// Runs `body` while no other run of these tests does: without a home, instances lie in a folder of all this user's tests.
+  /// Runs `body` while no other run of these tests does: without a home, all of this user's tests share a folder.
   private func alone(_ body: () throws -> Void) throws {
     let path = FileManager.default.temporaryDirectory.appending(path: "coffer-tests-\(getuid()).lock").path
     let lock = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0o600)
@@ -49,7 +49,6 @@ final class ThemeController {
   @Test
   func `A14: a test's instance is named after its file and function, and begins empty whatever a former run left`() throws {
     try alone {
-      // The caller's name is the instance's, and a sentence would be a long one.
       func a14() throws -> DefaultsStore { try DefaultsStore.makeClearedInstance() }
       let first = try a14()
       #expect(first.domain.name.hasPrefix("CofferTestingTests.ProductTests.a14."))
@@ -123,7 +122,6 @@ extension ClearedInstanceTests {
   }
 }
 
-/// The domains of tests that say the same of where they are called, which the last of them compares.
 private let sameWords = Mutex<[String: String]>([:])
 
 private func note(_ test: String, _ store: DefaultsStore) {

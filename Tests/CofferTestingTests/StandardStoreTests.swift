@@ -8,7 +8,7 @@ import Foundation
 import Synchronization
 import Testing
 
-/// Runs `body` in this process, which is one of its own, where the user's configuration folder is a new one.
+/// Runs `body` in this separate process with a new folder as the user's configuration folder.
 private func withStandardStore(_ body: (DefaultsStore.Standard, URL) async throws -> Void) async throws {
   let home = try TestFolder("standard")
   setenv("XDG_CONFIG_HOME", home.path.string, 1)
@@ -21,7 +21,6 @@ private struct Keys: KeySpace {
   let token = StorageKey("token", secret: String.self)
 }
 
-/// The store that a program shares is as good as one that it opened.
 @Suite(.tags(.process), .defaultRun) struct StandardStoreTests {
   @Test func `the standard store conforms`() async {
     await #expect(processExitsWith: .success) {
@@ -34,7 +33,6 @@ private struct Keys: KeySpace {
     }
   }
 
-  /// What another program answers that was started with `-theme dark`, over a list of these bytes.
   private func answers(over list: Data?) throws -> [String] {
     let home = try TestFolder("standard")
     if let list { try list.write(to: URL(filePath: home.path.string).appending(path: "TestTool.plist")) }

@@ -6,7 +6,6 @@ import CofferTesting
 import Foundation
 import Testing
 
-/// A suite of Foundation's that leaves nothing behind.
 private final class TemporarySuite: Sendable {
   let name = "coffer-test-\(UUID().uuidString)"
 

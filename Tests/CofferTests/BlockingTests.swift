@@ -3,11 +3,9 @@ import Dispatch
 import Foundation
 import Testing
 
-/// What the article on blocking says.
 @Suite struct BlockingTests {
   private let stores = DispatchQueue(label: "com.example.app.stores")
 
-  /// As the article shows it.
   func stored<Value: Sendable>(_ body: @escaping @Sendable () throws -> Value) async throws -> Value {
     try await withCheckedThrowingContinuation { continuation in
       stores.async { continuation.resume(with: Result { try body() }) }

@@ -9,7 +9,6 @@ import CofferTestSupport
 import Foundation
 import Testing
 
-/// Credentials from files, as the command line reads them, and from the environment.
 @Suite(.serialized, .tags(.process), .defaultRun) struct CredentialFileTests {
   private func withFolder(_ body: (FilePath) throws -> Void) throws {
     let folder = FileManager.default.temporaryDirectory.appendingPathComponent("coffer-\(UUID().uuidString)")
@@ -57,7 +56,7 @@ import Testing
       let path = folder.appending("pipe")
       try #require(mkfifo(path.string, 0o600) == 0)
       for text in ["hush ", "hush\n"] {
-        // A writer waits for a reader as well, so that it does not matter who comes first.
+        // A writer waits for a reader too, so their order does not matter.
         Thread.detachNewThread {
           let descriptor = open(path.string, O_WRONLY | O_CLOEXEC)
           for part in [text, text] { _ = part.withCString { Foundation.write(descriptor, $0, strlen($0)) } }
@@ -110,7 +109,7 @@ import Testing
       for name in ["key", "passphrase", "identity", "coffer.passphrase"] {
         try Self.write(Data("the \(name)\n".utf8), folder.appending(name))
       }
-      // A bare secret key; what is no identity is refused as it is read.
+      // A bare secret key; anything else is refused when read.
       let identity = String(repeating: "k", count: 32)
       setenv("COFFER_IDENTITY", folder.appending("identity").string, 1)
       #expect(kind() == .damaged)

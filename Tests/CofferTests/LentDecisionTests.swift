@@ -8,7 +8,7 @@ import Foundation
 import SystemPackage
 import Testing
 
-/// A process that dies within a transaction, and programs that open both stores by themselves afterwards.
+/// A process dies within a transaction, and programs open both stores separately afterwards.
 @Suite(.tags(.process), .defaultRun) struct LentDecisionTests {
   struct Keys: KeySpace {
     let theme = StorageKey("theme", default: "absent")

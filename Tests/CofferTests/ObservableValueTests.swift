@@ -11,7 +11,6 @@ import Observation
 import Synchronization
 import Testing
 
-/// Preferences as models that views observe.
 @MainActor @Suite struct ObservableValueTests {
   struct Keys: KeySpace {
     let theme = StorageKey("theme", default: "light")

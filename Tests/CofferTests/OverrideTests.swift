@@ -9,7 +9,6 @@ import CofferStorage
 import Foundation
 import Testing
 
-/// Launch arguments and environment variables above the router's keys.
 @Suite struct OverrideTests {
   enum Theme: String, PlainValue { case light, dark }
 

@@ -17,7 +17,7 @@ import Testing
     #expect(places.defaults == "/home/ada/.config")
     #expect(places.propertyList(of: "com.example.app") == "/home/ada/.config/com.example.app.plist")
     #expect(places.state == "/home/ada/.local/state/coffer")
-    // A machine with a login of this user has a folder for it, whoever asks.
+    // A machine with a login of this user has a folder for it.
     #expect(places.run == Places.loginFolder()?.appending("coffer") ?? "/home/ada/.local/state/coffer/run")
     #expect(places.home == nil)
   }
@@ -88,13 +88,12 @@ import Testing
     #expect(try opened("\(invitation)").options.invitations == [invitation])
     #expect(kind { _ = try opened(String(repeating: "0", count: 32)) } == .replaced)
     #expect(kind { _ = try opened("nonsense") } == .invalidName)
-    // Places are found in any case, for those who need no vault.
     #expect(try places(["COFFER_HOME": folder, "COFFER_EXPECT_VAULT": "nonsense"]).vault == home.places.vault)
   }
 
   @Test
   func `a variable that is not UTF-8 names no place, and is no value: two folders would be one`() async {
-    // In a process of its own: other tests read the environment meanwhile.
+    // In a separate process: other tests read the environment meanwhile.
     await #expect(processExitsWith: .success) {
       let notUTF8: [CChar] = [47, 98, -1, 0]
       for name in [
@@ -113,7 +112,7 @@ import Testing
       setenv("APP_THEME", notUTF8, 1)
       let overrides = #expect(throws: StoreError.self) { try Overrides.commandLine(andEnvironment: "APP_") }
       #expect(overrides?.kind == .invalidName)
-      // What the program did not ask for is nobody's concern.
+      // Variables that the program did not request are ignored.
       #expect(throws: Never.self) { try Overrides.commandLine(andEnvironment: "OTHER_") }
     }
   }

@@ -2,7 +2,7 @@ internal import Coffer
 internal import Foundation
 internal import Synchronization
 
-// The README's Swift, compiled. `ReadmeTests` holds the two against each other, line by line.
+// The README's Swift, compiled. `ReadmeTests` compares both, line by line.
 
 enum Theme: String, PlainValue { case light, dark }
 
@@ -15,7 +15,6 @@ struct AppKeys: KeySpace {
   let token = StorageKey("token", secret: AuthToken.self).expires { $0.expires }.endsWithSession()
 }
 
-/// What the block about changes tells of them.
 final class Window: Sendable {
   let shown = Mutex<[Theme]>([])
   func apply(_ theme: Theme) { shown.withLock { $0.append(theme) } }
@@ -23,7 +22,6 @@ final class Window: Sendable {
 }
 
 enum ReadmeExamples {
-  /// What the second and third blocks do, and what they then hold.
   static func app(_ vault: consuming UnlockedVault, fresh: AuthToken) throws -> (StorageRouter, Theme, String, String?) {
     let keys = AppKeys()
     let app = try StorageRouter.open("com.example.app", keys: keys, vault: vault)
@@ -44,7 +42,7 @@ enum ReadmeExamples {
     return (app, theme, "\(String(describing: token))", header)
   }
 
-  /// What the block about changes does. The closure that the store keeps must not keep its owner.
+  /// The block about changes. The stored closure must not retain its owner.
   static func observe(_ app: StorageRouter, _ keys: AppKeys, by window: Window) throws {
     try app.observe(keys.theme, owner: window) { [weak window] result in
       switch result {
@@ -54,7 +52,6 @@ enum ReadmeExamples {
     }
   }
 
-  /// What the block about the vault itself does.
   static func server(keyFileAt path: FilePath, password: consuming SecretBytes) throws -> [ItemName] {
     let vault = try Places.standard().openVault().unlock(with: Credentials(keyFileAt: path))
     let item = try ItemName(service: "smtp.example.com", account: "mailer")

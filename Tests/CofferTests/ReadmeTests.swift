@@ -5,13 +5,12 @@ internal import Foundation
 internal import Synchronization
 internal import Testing
 
-/// The README says nothing that is not run here. Its examples use the standard places, so they run under a `COFFER_HOME`.
+/// Every statement of the README is run here, under a `COFFER_HOME`.
 @Suite(.serialized, .tags(.process), .defaultRun)
 struct ReadmeTests {
   static let root = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
     .deletingLastPathComponent()
 
-  /// The lines of the README's code blocks in `language`, block by block, without indentation.
   static func blocks(_ language: String) throws -> [[String]] {
     let readme = try String(contentsOf: root.appending(path: "README.md"), encoding: .utf8)
     var blocks: [[String]] = []
@@ -44,7 +43,7 @@ struct ReadmeTests {
   }
 
   @Test func `the examples do what the README says`() async {
-    // In a process of its own: the examples ask the environment, and other tests' threads read it meanwhile.
+    // In a separate process: the examples read the environment, and other tests' threads use it meanwhile.
     await #expect(processExitsWith: .success) { try Self.runExamples() }
   }
 
@@ -77,7 +76,6 @@ struct ReadmeTests {
     try FileManager.default.setAttributes([.posixPermissions: 0o600], ofItemAtPath: keyFile.string)
     let names = try ReadmeExamples.server(keyFileAt: keyFile, password: SecretBytes.random(16))
     #expect(names.map(\.description) == ["com.example.app/token", "smtp.example.com/mailer"])
-    // The server's lines find out that an older copy of the vault was put back.
     for suffix in ["-wal", "-shm"] where access(places.vault.description + suffix, F_OK) == 0 {
       try FileManager.default.removeItem(atPath: places.vault.description + suffix)
     }
@@ -89,7 +87,7 @@ struct ReadmeTests {
     } catch let error as StoreError { #expect(error.kind == .rolledBack) }
   }
 
-  /// The owner is told of the present value at once and of the next one, is not kept, and nobody is told after its end.
+  /// The owner gets the current value at once and then the next one, is not retained, and gets nothing after its end.
   private static func observation(of app: StorageRouter) throws {
     let keys = AppKeys()
     weak var gone: Window?
@@ -102,7 +100,7 @@ struct ReadmeTests {
       for _ in 0..<6000 where window.shown.withLock({ $0.count }) < 2 { usleep(10_000) }
       #expect(window.shown.withLock { $0 } == [.dark, .light])
     }
-    // A call that was under way may hold it a moment longer.
+    // A running call may hold it a moment longer.
     for _ in 0..<6000 where gone != nil { usleep(10_000) }
     #expect(gone == nil)
     try app.set(.dark, for: keys.theme)
@@ -120,7 +118,6 @@ struct ReadmeTests {
     let tools = URL(filePath: CommandLine.arguments[0]).deletingLastPathComponent().path
     let process = Process()
     let output = Pipe()
-    // What the README's reader has in his folder.
     let deploy = home.appending(path: "deploy")
     try Data("#!/bin/sh\necho \"deployed with ${#TOKEN} characters\"\n".utf8).write(to: deploy)
     try FileManager.default.setAttributes([.posixPermissions: 0o700], ofItemAtPath: deploy.path)

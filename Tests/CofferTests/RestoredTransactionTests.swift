@@ -8,9 +8,8 @@ import Foundation
 import SystemPackage
 import Testing
 
-/// A process that has an outcome and is stopped before it tells the journal, while somebody restores the vault.
+/// A process is stopped between an outcome and the journal, while somebody restores the vault.
 @Suite struct RestoredTransactionTests {
-  /// Opens the plain store of a home so that each outcome it asks for is followed by a restore of `backup`.
   private func restoring(_ home: SessionHome, _ backup: FilePath) throws -> DefaultsStore {
     let settle: @Sendable (TransactionID, String) throws(StoreError) -> TransactionOutcome = { (id, place) throws(StoreError) in
       let outcome = try DecidedTransactions.settle(id, in: VaultPlace(place))
@@ -27,7 +26,7 @@ import Testing
     return store
   }
 
-  /// Sets `theme` and `token`, and leaves open whether the vault has decided it.
+  /// Sets `theme` and `token`, and leaves open whether the vault has decided.
   private func transact(_ plain: DefaultsStore, _ vault: VaultStore, isMade: Bool) throws {
     let secret = SecretForm(try SecretBytes.random(8))
     var theme = Batch<Plain>()
@@ -55,7 +54,6 @@ import Testing
     #expect(try plain.load("theme") == .string("new"), "the transaction had ended, as far as its writer knows")
     #expect(try vault.load("token") == nil, "the backup has nothing of it")
     try plain.close()
-    // Nothing is asked for again, and the next transaction is none the worse.
     let (app, _) = try home.open()
     try app.transaction {
       try $0.set("newer", for: home.keys.theme)

@@ -4,7 +4,7 @@ internal import CofferStorage
 internal import Synchronization
 internal import Testing
 
-/// A store that somebody else made, with files of its own to bring to the disk and to close.
+/// A foreign store, with its own files to sync and to close.
 private final class CountingStore: LayeredStore {
   private let base = MemoryStore<Plain>()
   private let calls = Mutex<[String]>([])

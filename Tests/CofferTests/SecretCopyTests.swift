@@ -4,7 +4,7 @@ import CofferTestSupport
 import Foundation
 import Testing
 
-/// How often a secret is copied between its owner and the file. Each copy is one more to hold, and to wipe.
+/// Counts copies of a secret between its owner and the file. Each must be held and wiped.
 @Suite struct SecretCopyTests {
   struct Token: Codable, Sendable, Equatable {
     var access: String
@@ -16,7 +16,7 @@ import Testing
     let session = StorageKey("session", secret: Token.self).expires { $0.ends }.endsWithSession()
   }
 
-  /// Of more bytes than a block of a slab has, so that each copy is a region of its own.
+  /// Larger than a slab's block, so that each copy is a separate region.
   private static let token = Token(access: String(repeating: "t", count: 20_000), ends: Date(timeIntervalSinceNow: 3600))
 
   private static func regions(_ body: () throws -> Void) rethrows -> Int {
@@ -27,14 +27,13 @@ import Testing
 
   @Test(.tags(.process), .defaultRun)
   func `a secret is copied into guarded memory twice on its way down, and once on its way up`() async {
-    // In a process of its own: others take guarded memory meanwhile.
+    // In a separate process: others take guarded memory meanwhile.
     await #expect(processExitsWith: .success) {
       try OpenTests().withPlaces { places in
         let vault = try UnlockedVault.create(
           at: places.vault, with: OpenTests.credentials(), cost: .testing, options: places.vaultOptions)
         let keys = Keys()
         let app = try StorageRouter.open("com.example.app", keys: keys, vault: vault, places: places)
-        // What all secrets share is made by the first ones.
         try app.set(Sealed(Token(access: "a", ends: Self.token.ends)), for: keys.session)
         _ = try app.value(for: keys.session)
         for key in [keys.plain, keys.session] {

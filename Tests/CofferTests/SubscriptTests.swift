@@ -10,7 +10,6 @@ import Foundation
 import Synchronization
 import Testing
 
-/// Plain keys without `try`.
 @Suite(.serialized) struct SubscriptTests {
   struct Keys: KeySpace {
     let theme = StorageKey("theme", default: "light")

@@ -5,7 +5,6 @@ internal import CofferValues
 internal import Foundation
 internal import Testing
 
-/// What is stored is wrong, what is asked is wrong, or who listens misbehaves.
 @Suite struct BadInputTests {
   private struct Failed: Error {}
 
@@ -50,7 +49,7 @@ internal import Testing
     try bench.vault.lock()
     try expect(.locked) { _ = try strict.load() }
     #expect(failures.all.isEmpty)
-    // Nothing of the secret outlives the lock, and the program has heard why it gets nil.
+    // Nothing of the secret outlives the lock, and the program has been told why it gets nil.
     #expect(token.wrappedValue == nil)
     token.wrappedValue = "lost"
     #expect(failures.all.map(\.kind) == [.locked, .locked])
@@ -132,7 +131,7 @@ internal import Testing
   }
 
   @Test func `what an observer throws is its own to catch, and ends no delivery`() throws {
-    // The type says so: an observer's closure cannot throw out. What it catches does not concern the next.
+    // By its type an observer's closure cannot throw. An error that it catches does not affect the next one.
     let handler = Handler<Int>()
     let (one, two) = (Owner(), Owner()), seen = Collected<Int>()
     handler.add(one) { _ in do { throw Failed() } catch { seen.add(-1) } }
@@ -283,7 +282,7 @@ internal import Testing
     #expect(try app.value(for: one) == date && app.value(for: two) == date && app.value(for: three) == date)
     for name in ["one", "two", "three"] { #expect(try bench.defaults().load(name) == .real(7.5)) }
     #expect(try bench.app(Space(one), Space(two), Space(three)).migrations.done == [])
-    // A number is the key's own, also where numbers were of a former type.
+    // A number belongs to the current type, even if a former type stored numbers.
     let number = StorageKey("one", default: Date.distantPast).upgraded(from: Double.self) { Date(timeIntervalSince1970: $0) }
     #expect(try bench.app(Space(number.storedAsSeconds())).migrations.done == [])
     let short = StorageKey("short", default: Date.distantPast).limited(toBytes: 4).storedAsSeconds()

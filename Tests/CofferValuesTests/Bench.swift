@@ -4,7 +4,6 @@ internal import CofferStorage
 internal import Foundation
 internal import Testing
 
-/// A folder of its own with real stores in it: a property list and a vault.
 final class Bench: Sendable {
   private let folder: TestFolder
   let places: Places
@@ -27,21 +26,18 @@ final class Bench: Sendable {
     try text.utf8Span.span.bytes.withUnsafeBytes { try SecretBytes(copying: $0) }
   }
 
-  /// The domain's plain store, opened anew.
   func defaults(
     _ name: String = domain, suites: [String] = [], arguments: [String] = [], prefix: String = ""
   ) throws -> DefaultsStore {
     try DefaultsStore.open(domain: name, in: places.defaults, suites: suites, arguments: arguments, prefix: prefix)
   }
 
-  /// A router over both real stores.
   func app(_ spaces: any KeySpace...) throws -> StorageRouter {
     try StorageRouter(plain: defaults(), vault: vault, spaces: spaces)
   }
 
   func unlock() throws { try vault.unlock(with: Self.credentials()) }
 
-  /// Every byte that the plain store's files hold.
   func plainBytes() throws -> Data {
     var all = Data()
     for name in try FileManager.default.contentsOfDirectory(atPath: places.defaults.string) {
@@ -51,25 +47,20 @@ final class Bench: Sendable {
   }
 }
 
-/// An object for handlers to be bound to.
 final class Owner: Sendable {}
 
-/// A stream that tests read.
 final class Lines: TextOutputStream, Sendable {
   private let text = Collected<String>()
   func write(_ string: String) { text.add(string) }
   var all: [String] { text.all.joined().split(separator: "\n").map(String.init) }
 }
 
-/// A key space of one key that only a test knows.
 struct Space<V: Sendable, R: Route>: KeySpace {
   let key: StorageKey<V, R>
   init(_ key: StorageKey<V, R>) { self.key = key }
 }
 
-/// Another process that uses a plain store.
 enum OtherProcess {
-  /// Runs the tool that the plain store's tests have, and returns what it printed.
   @discardableResult
   static func run(_ command: String, _ bench: Bench, _ rest: String..., domain: String = Bench.domain) throws -> String {
     let process = Process()

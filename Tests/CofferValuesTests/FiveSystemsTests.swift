@@ -1,7 +1,7 @@
 internal import Foundation
 internal import Testing
 
-/// The table of the five systems names a test for each row: each is there, and every row has one.
+/// The table of the five systems names an existing test for each row.
 @Suite struct FiveSystemsTests {
   static let root = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
 
@@ -19,7 +19,6 @@ internal import Testing
     let expected = [("A", 18), ("B", 16), ("C", 20), ("D", 14), ("E", 7), ("F", 6)].flatMap { letter, count in
       (1...count).map { "\(letter)\($0)" }
     }
-    // A row may have several tests.
     let rows = try Self.rows().map(\.row)
     #expect(zip(rows, [""] + rows).filter { $0 != $1 }.map(\.0) == expected)
   }
@@ -33,11 +32,11 @@ internal import Testing
     }
     let hasTestingProduct = FileManager.default.fileExists(atPath: tests.appending(path: "CofferTestingTests").path())
     for (row, test) in try Self.rows() {
-      // The rows of the testing product and of the session are tested where those are: `A14: …`.
+      // The rows of the testing product and of the session are tested there: `A14: …`.
       guard hasTestingProduct || test.wholeMatch(of: /[A-D]\d+: .*/) == nil else { continue }
       let isThere = names.contains(test)
       #expect(isThere, "row \(row) names a test that is not there: \(test)")
-      // A row is tested under its own name; those of F are what the others come to together.
+      // A row's test has its name; the F rows summarize the others.
       if !row.hasPrefix("F") { #expect(test.hasPrefix(row + " ") || test.hasPrefix(row + ":")) }
     }
   }

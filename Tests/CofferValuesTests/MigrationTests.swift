@@ -8,7 +8,7 @@ internal import Testing
 private struct AuthToken: Codable, Equatable { var access = "hush-hush", expiry: Date? }
 private struct WindowV1: Codable, PlainValue, Equatable { var w = 800 }
 private struct Window: Codable, PlainValue, Equatable { var width = 1, height = 2 }
-/// Reads what is no number as none.
+/// Reads anything but a number as none.
 private struct Lenient: Codable, Equatable {
   var number: Int
   init(_ number: Int) { self.number = number }

@@ -5,9 +5,7 @@ internal import CofferStorage
 internal import Foundation
 internal import Testing
 
-/// Renames where nothing can be written, and what observers are told of renames where something can.
 @Suite struct UnmovedTests {
-  /// A router that may only read its plain store.
   private func reader(_ bench: Bench, arguments: [String] = [], _ spaces: any KeySpace...) throws -> StorageRouter {
     let plain = try DefaultsStore.open(
       domain: Bench.domain, in: bench.places.defaults, arguments: arguments, access: .readOnly)
@@ -100,7 +98,6 @@ internal import Testing
     let defaults = try bench.defaults()
     try defaults.setValue(1, forKey: "count")
     let heard = Collected<Change>()
-    // Another instance of the same process, and the one that migrates: the cause reaches both.
     let subscription = try defaults.changes.subscribe { event in
       if case .changes(let changes) = event { for change in changes { heard.add(change) } }
     }

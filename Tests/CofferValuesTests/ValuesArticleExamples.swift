@@ -10,7 +10,7 @@ internal import Foundation
 internal import Observation
 internal import Testing
 
-// The Swift of the article on values, compiled. `ValuesArticleTests` holds the two against each other, line by line.
+// The Swift of the article on values, compiled. `ValuesArticleTests` compares both, line by line.
 
 enum Look: String, PlainValue { case light, dark }
 
@@ -50,20 +50,19 @@ struct ServerKeys: KeySpace {
   let limits = StorageKeyFamily("limit", default: 100)
 }
 
-/// What the blocks on suites and on access without `try` need.
+/// Declarations for the blocks on suites and on access without `try`.
 struct MoreKeys: KeySpace {
   let languages = StorageKey("languages", default: Set<String>())
   let look = StorageKey("look", default: Look.light)
   let opens = StorageKey("opens", default: 0)
 }
 
-/// Of the main actor, and not `Sendable`.
+/// On the main actor, and not `Sendable`.
 class View {
   var looks: [Look] = []
   func show(_ look: Result<Look, StoreError>) { do { looks.append(try look.get()) } catch { Issue.record(error) } }
 }
 
-/// A view, as far as a model is concerned.
 final class Display: Sendable {
   let looks = Collected<Look>(), marks = Collected<Bool>()
   func show(_ look: Look) { looks.add(look) }
@@ -80,7 +79,7 @@ enum ValuesArticleExamples {
     return (limit, customers)
   }
 
-  /// Opened at the standard places, so for a process of its own.
+  /// Opened at the standard places, so for a separate process.
   static func suites() throws -> StorageRouter {
     let keys = MoreKeys()
 
@@ -103,7 +102,7 @@ enum ValuesArticleExamples {
     try app.observe(keys.look, on: .shared, owner: editor) { editor, look in editor.show(look) }
   }
 
-  /// The closure that is told of a change is called while it happens, on the main actor here.
+  /// The change closure is called during the change, here on the main actor.
   @MainActor static func model(_ app: StorageRouter, _ view: Display) throws -> ObservableValue<Look> {
     let keys = MoreKeys()
 

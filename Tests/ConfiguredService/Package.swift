@@ -1,8 +1,8 @@
 // swift-tools-version: 6.2
 import PackageDescription
 
-// A service that reads its configuration and a secret through swift-configuration: `.ci/configuration` builds and tests it. A
-// package of its own, so that nobody else fetches an HTTP server.
+// A service that reads its configuration and a secret through swift-configuration: `.ci/configuration` builds and tests it.
+// A separate package, so that nobody else fetches an HTTP server.
 let package = Package(
   name: "configured-service",
   platforms: [.macOS(.v15)],

@@ -1,5 +1,5 @@
-// Makes syncs of some files do nothing, as a program would that forgot them: those whose path has the text of COFFER_UNSYNCED, or ends in it
-// where a $ follows. Loaded with LD_PRELOAD.
+// Makes syncs of some files do nothing, like a program that forgot them: those whose path contains the text of
+// COFFER_UNSYNCED, or ends in it if a $ follows. Loaded with LD_PRELOAD.
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <limits.h>

@@ -1,18 +1,17 @@
 import Foundation
 import Testing
 
-/// The compiler that built this test, run over small programs that import the modules of the same build.
+/// The compiler that built this test, run over small programs.
 enum Compiler {
-  /// What it said of one program.
   struct Verdict {
     let errors: [String]
   }
 
   struct Failure: Error, CustomStringConvertible { let description: String }
 
-  /// Compiles each text as a file of its own, all of them in one run that ends after `stage`.
+  /// Compiles each text as a separate file, all in one run that ends after `stage`.
   ///
-  /// - Returns: the errors in each, in the order of `programs`.
+  /// - Returns: the errors in each, in order.
   static func verdicts(on programs: [String], with stage: [String]) throws -> [Verdict] {
     let folder = FileManager.default.temporaryDirectory.appending(path: "coffer-programs-\(UUID().uuidString)")
     try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
@@ -37,12 +36,11 @@ enum Compiler {
     let modules = build.appending(path: "Modules").path()
     var arguments = ["-swift-version", "6", "-wmo", "-parse-as-library", "-module-name", "Programs", "-I", modules]
     arguments += ["-no-color-diagnostics", "-diagnostic-style", "llvm"]
-    // What the modules import of C.
     for map in try moduleMaps(build).sorted() { arguments += ["-Xcc", "-fmodule-map-file=\(map)"] }
     return arguments
   }
 
-  /// The folder that holds `Modules`: this test's own binary lies in it, or in a bundle in it.
+  /// The folder with `Modules`: this test's own binary is in it, or in a bundle in it.
   private static func buildFolder() throws -> URL {
     var starts = [Bundle.main.executableURL, CommandLine.arguments.first.map { URL(filePath: $0) }].compactMap { $0 }
     starts += CommandLine.arguments.filter { $0.hasSuffix(".xctest") }.map { URL(filePath: $0) }
@@ -57,7 +55,7 @@ enum Compiler {
     throw Failure(description: "no Modules folder with CofferStorage.swiftmodule beside \(starts.map { $0.path() })")
   }
 
-  /// As the build itself named them: its manifest lies beside the folder of the triple.
+  /// Named by the build itself: its manifest is next to the triple's folder.
   private static func moduleMaps(_ build: URL) throws -> Set<String> {
     let name = build.lastPathComponent + ".yaml"
     let folders = [build.deletingLastPathComponent(), build.deletingLastPathComponent().deletingLastPathComponent()]

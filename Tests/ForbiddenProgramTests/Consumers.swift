@@ -1,9 +1,9 @@
-/// A program of somebody who depends on one product, and imports it alone.
+/// A program that depends on one product, and imports only that.
 struct Consumer: Sendable {
   let product: String
   private let body: String
 
-  /// Its declarations lie in a type of its own, so that many fit into one module.
+  /// Its declarations are in their own type, so that many fit into one module.
   var text: String { "import \(product)\nenum \(product)Consumer {\n\(body)\n}\n" }
 
   private init(_ product: String, _ body: String) {

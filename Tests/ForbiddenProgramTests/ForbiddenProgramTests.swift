@@ -1,7 +1,6 @@
 import CofferTestSupport
 import Testing
 
-/// Each rule that the compiler keeps, held against the compiler.
 @Suite(.serialized, .tags(.process), .defaultRun)
 struct ForbiddenProgramTests {
   @Test func `what the types forbid does not compile, with the sentence that says what to do`() throws {
@@ -27,7 +26,7 @@ struct ForbiddenProgramTests {
   private func expectRefusals(of programs: [ForbiddenProgram], with stage: [String]) throws {
     let verdicts = try Compiler.verdicts(on: Self.files(programs.map(\.forbidden)), with: stage)
     for (index, (program, verdict)) in zip(programs, verdicts).enumerated() {
-      // Each file's declarations lie in a type P0, P1…: sentences say P.
+      // Each file's declarations are in a type P0, P1…: sentences say P.
       let errors = verdict.errors.map { $0.replacing("P\(index).", with: "P.") }
       #expect(!errors.isEmpty, "compiles: \(program)")
       #expect(errors.contains { $0.contains(program.sentence) }, "\(program): \(errors)")

@@ -1,5 +1,5 @@
-/// A program that must not compile, the sentence that says so, and the spelling next to it that does compile: without the
-/// second, the first might fail for a reason that has nothing to do with the rule.
+/// A program that must not compile, the sentence of its error, and a similar one that compiles: without that, the first
+/// might fail for an unrelated reason.
 struct ForbiddenProgram: Sendable, CustomStringConvertible {
   let description: String
   let forbidden: String
@@ -13,7 +13,7 @@ struct ForbiddenProgram: Sendable, CustomStringConvertible {
     self.allowed = allowed
   }
 
-  /// `body` as a file of its own: what it declares lies in a type named `name`, so that many fit into one module.
+  /// `body` as a separate file: its declarations are in a type named `name`, so that many fit into one module.
   static func file(_ name: String, _ body: String) -> String {
     """
     import Coffer
@@ -40,7 +40,7 @@ struct ForbiddenProgram: Sendable, CustomStringConvertible {
   static let unsaid =
     "this type may not be written in the clear: add ': PlainValue' to a type of yours if it is a preference, store what it is made of if it is not yours, or declare the key with secret:"
 
-  /// What the type checker refuses.
+  /// Programs that the type checker refuses.
   static let typed: [ForbiddenProgram] = [
     ForbiddenProgram(
       "a value of the wrong type",
@@ -203,7 +203,7 @@ struct ForbiddenProgram: Sendable, CustomStringConvertible {
       allowed: "static func f(_ token: Sealed<String>, _ encoder: any Encoder) throws { try token.reveal().encode(to: encoder) }"),
   ]
 
-  /// What the handles to single values refuse.
+  /// Programs that the handles to single values refuse.
   static let values: [ForbiddenProgram] = [
     ForbiddenProgram(
       "merging a secret with a plain value",
@@ -286,7 +286,7 @@ struct ForbiddenProgram: Sendable, CustomStringConvertible {
       allowed: #"static func f(_ p: MemoryStore<Plain>, _ s: String) throws { try p.setValue(s, forKey: "a") }"#),
   ]
 
-  /// What the checks of ownership refuse, which come after the type checker's.
+  /// Programs that the ownership checks refuse, which come after the type checker's.
   static let owned: [ForbiddenProgram] = [
     ForbiddenProgram(
       "using secret bytes after they went elsewhere",

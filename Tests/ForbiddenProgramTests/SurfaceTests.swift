@@ -2,15 +2,14 @@ import CofferTestSupport
 import Foundation
 import Testing
 
-/// What a program sees that imports one product, held against the compiler.
+/// The names visible to a program that imports one product, checked by the compiler.
 @Suite(.serialized, .tags(.process), .defaultRun)
 struct SurfaceTests {
   private static let root = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
     .deletingLastPathComponent()
-  /// Extensions' members are looked up otherwise with the first. Who depends on Coffer may build either way.
+  /// The first changes the look-up of extensions' members. Users of Coffer may build either way.
   private static let flags = [["-enable-upcoming-feature", "MemberImportVisibility"], []]
 
-  /// The top-level names that the libraries declare as public.
   private static func declared() throws -> (types: Set<String>, others: Set<String>) {
     let folder = root.appending(path: "Sources")
     let files = try FileManager.default.subpathsOfDirectory(atPath: folder.path()).filter { $0.hasSuffix(".swift") }
@@ -29,13 +28,12 @@ struct SurfaceTests {
     return (types, others)
   }
 
-  /// Of each list of names, those that a file sees which imports the module alone.
   private static func visible(_ probes: [(module: String, names: [String])]) throws -> [Set<String>] {
     let programs = probes.enumerated().map { number, probe in
       let lines = probe.names.enumerated().map { "typealias Probe\(number)x\($0) = \($1)" }
       return (["import \(probe.module)"] + lines).joined(separator: "\n")
     }
-    // Most of them are unknown, as they should be: a guess at what each was meant to be would take ten times as long.
+    // Most of them are unknown, as they should be: guesses at their meaning would take ten times as long.
     let stage = ["-typecheck", "-Xfrontend", "-typo-correction-limit", "-Xfrontend", "0"]
     return try zip(probes, Compiler.verdicts(on: programs, with: stage)).map { probe, verdict in
       let unseen = try verdict.errors.map {
@@ -52,7 +50,7 @@ struct SurfaceTests {
     let foreign = Dictionary(grouping: VisibleNames.ofOthers.keys) { VisibleNames.ofOthers[$0, default: ""] }.map { ($0, $1) }
     let candidates = types.union(VisibleNames.ofCoffer).union(VisibleNames.ofOthers.keys).sorted()
     let visible = try Self.visible([("Coffer", candidates)] + foreign)
-    // That those of others are hidden says something only where they are names.
+    // That other libraries' names are hidden proves something only if the names exist.
     for ((module, names), seen) in zip(foreign, visible.dropFirst()) { #expect(seen == Set(names), "\(module)") }
     print("names that `import Coffer` shows: \(visible[0].count) of \(types.count)")
     for name in visible[0].symmetricDifference(VisibleNames.ofCoffer).sorted() {
@@ -75,7 +73,7 @@ struct SurfaceTests {
   @Test func `each product can be used with one import`() throws {
     let manifest = try String(contentsOf: Self.root.appending(path: "Package.swift"), encoding: .utf8)
     let products = Set(manifest.matches(of: /\.library\(name: "(\w+)"/).map { String($0.1) })
-    // Without its trait CofferConfiguration is empty: the package Tests/ConfiguredService uses it, with the trait.
+    // Without its trait CofferConfiguration is empty: the package Tests/ConfiguredService uses it.
     #expect(products == Set(Consumer.all.map(\.product)).union(["CofferConfiguration"]))
     for flags in Self.flags {
       let verdicts = try Compiler.verdicts(on: Consumer.all.map(\.text), with: ["-emit-sil", "-o", "/dev/null"] + flags)

@@ -1,12 +1,12 @@
-/// What `import Coffer` shows, a name a line: what an application writes down. Members of these, and what their calls return,
-/// need no name.
+/// The names that `import Coffer` shows, one a line: those that an application writes. Members of these, and results of
+/// their calls, need no name.
 ///
-/// At most 26. Who needs another name imports the library that it is of, each of which is a product.
+/// At most 26. For another name a program imports its library; each is a product.
 enum VisibleNames {
   static let most = 26
 
   static let ofCoffer: Set<String> = [
-    // What is kept.
+    // Stored values.
     "StorageKey",
     "KeySpace",
     "PlainValue",
@@ -21,7 +21,7 @@ enum VisibleNames {
     "Overrides",
     "Places",
     "StoreError",
-    // Who is logged in.
+    // Logins.
     "Session",
     // The vault.
     "LockedVault",
@@ -38,7 +38,7 @@ enum VisibleNames {
     "FilePath",
   ]
 
-  /// Names of other libraries beneath, with the module that shows them: none may come along.
+  /// Names of libraries beneath, with the module that shows them: Coffer must show none.
   static let ofOthers = [
     "Errno": "SystemPackage",
     "FileDescriptor": "SystemPackage",

@@ -1,16 +1,15 @@
 // swift-tools-version: 6.2
 import PackageDescription
 
-// What `.ci/fuzz` builds: programs that libFuzzer runs, one for each part of the house, over the sources of the house itself.
-// They are no dependency of this package: what they have to read is internal, and two of them are no library that another package
-// sees.
+// The package that `.ci/fuzz` builds: libFuzzer programs over Coffer's own sources. They cannot depend on the package: the
+// tested code is internal, and two of the targets are no library products.
 
 let strict: [SwiftSetting] = [
   .enableUpcomingFeature("InternalImportsByDefault"),
   .enableUpcomingFeature("ExistentialAny"),
   .enableUpcomingFeature("MemberImportVisibility"),
 ]
-/// What libFuzzer sees the inside of. Checks stay: a program that counts past the end of an integer has to stop.
+/// Code instrumented for libFuzzer. Checks stay: a program that counts past the end of an integer must stop.
 let watched: [SwiftSetting] = strict + [.unsafeFlags(["-sanitize=fuzzer", "-enable-testing"])]
 let tested: [SwiftSetting] = strict + [.unsafeFlags(["-enable-testing"])]
 
@@ -22,8 +21,8 @@ func program(_ name: String, _ dependencies: [Target.Dependency]) -> Target {
   .executableTarget(
     name: "Fuzz\(name)", dependencies: ["FuzzShared", system] + dependencies, path: "Parsers/\(name)",
     swiftSettings: [.unsafeFlags(["-parse-as-library"])],
-    // libFuzzer takes hints from words that are compared. Shared libraries compare too: libpq the names of its parameters,
-    // hundreds for a connection, which are no words of an input. They are left with the C library's own functions.
+    // libFuzzer takes hints from compared words. Shared libraries compare too: libpq the names of its parameters, which are
+    // no words of an input. They keep the C library's own functions.
     linkerSettings: [.unsafeFlags(["-sanitize=fuzzer", "-use-ld=lld", "-Xlinker", "--exclude-libs=ALL"])])
 }
 
@@ -108,8 +107,8 @@ let package = Package(
         "CofferPostgres", "CofferSecretService", "CofferStorage", "CofferTerminal", "CofferVault", "CofferVaultRows",
         "CCofferLibraries", arguments, system,
       ],
-      // Its entry is none here. Were it in a file of the name Main.swift, SwiftPM would take the target for a program, and
-      // another program would get none of its code.
+      // In a file named Main.swift, SwiftPM would take the target for a program, and another program would get none of its
+      // code.
       swiftSettings: watched + [
         .unsafeFlags(["-parse-as-library", "-Xfrontend", "-entry-point-function-name", "-Xfrontend", "coffer_main"])
       ]),

@@ -3,7 +3,6 @@ internal import CofferStorage
 internal import CofferVault
 internal import Foundation
 
-/// A real vault store that ends the process before or after one of its parts.
 struct DyingVault: DecidingStore {
   private let store: VaultStore
   private let step: String?
@@ -22,7 +21,7 @@ struct DyingVault: DecidingStore {
     if step == "after\(part)" { Self.die() }
   }
 
-  /// Ends this process as nobody can prevent.
+  /// Ends this process unpreventably.
   static func die() { kill(getpid(), SIGKILL) }
 
   func load(_ name: String) throws(StoreError) -> SecretForm? { try store.load(name) }

@@ -2,7 +2,7 @@ internal import CCofferTestSupport
 internal import Dispatch
 internal import Foundation
 
-/// The other processes of all tests: `TestTool <verb> …`, where each kind of work has its verbs.
+/// The other processes of all tests: `TestTool <verb> …`, with verbs for each kind of work.
 @main
 enum TestTool {
   static func main() throws {
@@ -11,13 +11,13 @@ enum TestTool {
     let arguments = Array(words.dropFirst())
     if verb == "visible" { return become(arguments) }
     if try CrashStateVerbs.run(verb, arguments) { return }
-    // The plain store's last, whose verbs are the words that remain.
+    // The plain store comes last, as it takes all remaining words as verbs.
     if try VaultVerbs.run(verb, arguments) || TransactionVerbs.run(verb, arguments) || PlainVerbs.run(verb, arguments) { return }
     if try ofSession(verb, arguments) { return }
     refuse("\(verb) with \(arguments.count) arguments is no verb")
   }
 
-  /// Sessions alone wait for tasks. All others run without any, as a program without concurrency does.
+  /// Only sessions wait for tasks. Others run without any, as a program without concurrency does.
   private static func ofSession(_ verb: String, _ arguments: [String]) throws -> Bool {
     let done = DispatchSemaphore(value: 0)
     nonisolated(unsafe) var result = Result<Bool, any Error>.success(false)

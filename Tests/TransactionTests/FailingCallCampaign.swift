@@ -3,9 +3,8 @@ import Synchronization
 import CofferTestSupport
 import Testing
 
-/// System calls of transactions fail at random, one or several in a row, with other processes alive. An answer of success means
-/// that both halves are new; one that does not say that the outcome is unknown, that both are old: at once, and after every
-/// process has died.
+/// System calls of transactions fail at random, one or several in a row. After a success both halves are new; after an error
+/// other than an unknown outcome both are old: at once, and after every process has died.
 ///
 /// Short by default; with `COFFER_LONG_TESTS` until 20 000 errors were injected.
 @Suite(.tags(.campaign, .kill, .process), .wholeRun)
@@ -17,7 +16,6 @@ struct FailingCallCampaign {
   ]
   private static let errors = ["EIO", "ENOSPC", "EINTR", "EACCES", "ENOMEM"]
 
-  /// Whose calls fail.
   enum Failing: String, CaseIterable { case writer, client, agent }
 
   /// The processes of one round: both halves are `v0`, and the vault's log has begun.
@@ -65,23 +63,22 @@ struct FailingCallCampaign {
     #expect(counts.wrong == [])
   }
 
-  /// Rounds until `injected` errors were injected.
   private static func until(_ injected: Int, _ random: inout Random, _ round: (inout Random) throws -> Counts) throws -> Counts {
     var counts = Counts()
     while counts.injected < injected { counts.add(try round(&random)) }
     return counts
   }
 
-  /// Rounds side by side until 7 000 errors were injected: nearly all of a round's time is spent waiting for locks.
+  /// Parallel rounds until 7 000 errors were injected: a round mostly waits for locks.
   private static func inLanes(
     _ lanes: Int, _ random: inout Random, _ round: @escaping @Sendable (inout Random) throws -> Counts
   ) -> Counts {
     let sum = Sum()
     let ended = DispatchSemaphore(value: 0)
     for _ in 1...lanes {
-      // Each makes choices of its own, whatever the others do meanwhile.
+      // Each makes its own choices, independent of the others.
       let seed = random.next()
-      // Threads of their own: the pool of tasks has one for each core.
+      // Threads: the pool of tasks has only one for each core.
       Thread.detachNewThread {
         var random = Random(seed: seed)
         while sum.counts.withLock({ $0.injected < 7_000 }) {
@@ -89,7 +86,7 @@ struct FailingCallCampaign {
             let counts = try round(&random)
             sum.counts.withLock {
               $0.add(counts)
-              // The long form takes an hour: it says where it is.
+              // The long form takes an hour, so it prints its progress.
               if $0.rounds.isMultiple(of: 250) { print("so far: \($0)") }
             }
           } catch { sum.counts.withLock { $0.wrong.append("a round could not be run: \(error)") } }
@@ -103,14 +100,13 @@ struct FailingCallCampaign {
 
   private final class Sum: Sendable { let counts = Mutex(Counts()) }
 
-  /// Transactions with failing calls until one fails, then the death of all.
   private static func run(_ who: Failing, _ places: [TracedCall], _ random: inout Random) throws -> Counts {
     var counts = Counts()
     let stage = try Stage(who)
     guard let place = places.randomElement(using: &random), let error = errors.randomElement(using: &random) else {
       return counts
     }
-    // A lock that is never had is waited for, as is a call that a signal always interrupts, and the campaign with it.
+    // A lock that is never free, or a call that is always interrupted, would be awaited forever.
     let isRetried = error == "EINTR" || place.name == "fcntl" || place.name == "flock"
     let step = Bool.random(using: &random) ? "" : "+\(Int.random(in: isRetried ? 3...9 : 1...9, using: &random))"
     let fault = "\(place.name):error=\(error):when=\(place.number)\(step)"
@@ -122,11 +118,10 @@ struct FailingCallCampaign {
       let new = "v\(number)"
       answer = stage.writer.ask("transact \(new)").map { String($0.prefix { $0 != ":" }) } ?? "died"
       counts.answers[answer, default: 0] += 1
-      // The injected errors are the writer's or the agent's; this one sees what is there.
+      // The injected errors are the writer's or the agent's; this process sees the real state.
       seen = stage.other.ask("read")
       possible = values(after: answer, possible, new)
-      // A process whose unlocking fails keeps others waiting for as long as it lives. What they see then is known after its
-      // death.
+      // A process whose unlocking fails keeps others waiting while it lives.
       if let seen, seen.hasPrefix("error busy") || seen.hasPrefix("error pending") && seen.contains("locking protocol") {
         counts.waited += 1
       } else {
@@ -142,7 +137,7 @@ struct FailingCallCampaign {
     return counts
   }
 
-  /// The values that both halves may have, after a transaction that sets `new` was answered.
+  /// The possible values of both halves, after the answer to a transaction that sets `new`.
   private static func values(after answer: String, _ old: Set<String>, _ new: String) -> Set<String> {
     switch answer {
     case "ok": [new]
@@ -151,7 +146,7 @@ struct FailingCallCampaign {
     }
   }
 
-  /// Holds what was read against what may be there; from then on nothing else may.
+  /// Compares a read with the possible values; from then on only the read one is possible.
   private static func judge(_ seen: String?, _ possible: inout Set<String>, _ place: String, _ counts: inout Counts) {
     guard let seen, let value = possible.first(where: { seen == "\($0) \($0) \($0)" }) else {
       counts.wrong.append("\(place): \(seen ?? "nothing"), which should be of \(possible.sorted())")

@@ -6,14 +6,12 @@ import CofferVault
 import Foundation
 import Testing
 
-/// Processes that read and write both stores at once, directly, through an agent and on a server, and of which some are killed,
-/// as the server is: there is an order of all that they did, in which each operation has one moment between its call and its
-/// answer, and a transaction over both stores has one too.
+/// Processes read and write both stores at once, directly, through an agent and on a server, and some are killed, as is the
+/// server. All operations fit one order, in which each has one moment, also a transaction over both stores.
 ///
 /// `COFFER_HISTORIES` names a folder for the records.
 @Suite(.serialized, .tags(.campaign, .kill, .process), .wholeRun)
 struct LinearizabilityCampaign {
-  /// Where both stores are.
   private enum Stores {
     case files
     case agent
@@ -27,7 +25,6 @@ struct LinearizabilityCampaign {
     return (try PostgresDefaults.open(domain: "app", at: home.place), try VaultStore(service: "app", vault: vault))
   }
 
-  /// Gives both stores the value that each history begins with.
   private static func begin(_ home: Home) throws {
     guard home.place.url == nil else {
       let (plain, vault) = try stores(home)
@@ -38,7 +35,6 @@ struct LinearizabilityCampaign {
     guard try home.run("transact", home.path, home.keyFile, "v0").status == 0 else { throw Peer.Failed(what: "no old values") }
   }
 
-  /// What is there when all have ended.
   private static func end(_ home: Home) throws -> (token: String, theme: String) {
     guard home.place.url == nil else {
       let (plain, vault) = try stores(home)
@@ -52,7 +48,7 @@ struct LinearizabilityCampaign {
     return (found[0], found[1])
   }
 
-  /// Three processes that record what they do, each started again when it is gone, until `count` operations were answered.
+  /// Three recording processes, restarted when they die, until `count` operations were answered.
   private static func record(_ count: Int, _ stores: Stores, _ random: inout Random) throws -> (record: String, kills: Int) {
     let server: DatabaseServer? = if case .server(let server) = stores { server } else { nil }
     let overAgent = if case .agent = stores { true } else { false }
@@ -67,7 +63,7 @@ struct LinearizabilityCampaign {
       return text.split(separator: "\n").count { $0.contains(" ok ") }
     }
     func start() throws {
-      // One of two goes through the agent, where there is one; the others open the vault.
+      // Every second one uses the agent, if any; the others open the vault.
       let isClient = overAgent && (peers.count + kills).isMultiple(of: 2)
       peers.append(
         try Peer(
@@ -77,10 +73,10 @@ struct LinearizabilityCampaign {
     }
     while peers.count < 3 { try start() }
     while operations() < count {
-      // Some operations on: kills that came faster than a program begins would leave nothing to record.
+      // Only after some operations: kills faster than a program's start would leave nothing to record.
       let next = operations() + .random(in: 1...6, using: &random)
       eventually("operations are answered") { operations() >= next }
-      // All of its processes, as a power failure does.
+      // All of its processes, as in a power failure.
       if let server, Int.random(in: 0..<4, using: &random) == 0 { try server.crash() }
       peers.remove(at: .random(in: 0..<3, using: &random)).kill()
       kills += 1
@@ -94,7 +90,6 @@ struct LinearizabilityCampaign {
     return (begin + record + end, kills + peers.count)
   }
 
-  /// Has `histories` recorded and judged; `stores` says where each of them happens.
   private static func judge(_ histories: Int, of count: Int, _ what: String, _ stores: (Int) -> Stores) throws {
     var random = Random(campaign: "histories of \(what)")
     let folder = ProcessInfo.processInfo.environment["COFFER_HISTORIES"]

@@ -1,9 +1,7 @@
 import CofferTestSupport
 import Testing
 
-/// The checker of histories finds what is wrong, and nothing where nothing is.
 struct LinearizabilityTests {
-  /// Names that fit no order in a record.
   private func failures(_ record: String) throws -> [[String]] {
     let lines = record.split(separator: "\n").map { "\($0) ." }.joined(separator: "\n")
     return Linearizability.failures(in: try RecordedOperation.operations(in: lines))
@@ -56,7 +54,7 @@ struct LinearizabilityTests {
     let transaction = "10 1 call w:x=a w:y=a\n11 1 ok w:x=a w:y=a\n12 1 call w:x=b w:y=b\n"
     #expect(try failures(transaction + "13 2 call r:x= r:y=\n14 2 ok r:x=b r:y=a\n15 1 ok w:x=b w:y=b") == [["x", "y"]])
     #expect(try failures(transaction + "13 2 call r:x= r:y=\n14 2 ok r:x=b r:y=b\n15 1 ok w:x=b w:y=b") == [])
-    // One half is enough for whoever reads one half only; nobody may see the other one old afterwards.
+    // A reader of one half may see it alone; afterwards nobody may see the other one old.
     #expect(
       try failures(transaction + "13 2 call r:x=\n14 2 ok r:x=b\n15 2 call r:y=\n16 2 ok r:y=a\n17 1 ok w:x=b w:y=b") == [
         ["x", "y"]
@@ -91,7 +89,7 @@ struct LinearizabilityTests {
     }
   }
 
-  /// Operations with moments of their own, each with a call before it and an answer after; then one answer is made another.
+  /// Operations with moments between their calls and answers; then one answer is changed.
   @Test func `of random histories those that were changed are found`() throws {
     var random = Random(seed: 5)
     for _ in 0..<20 {

@@ -3,10 +3,10 @@ import CofferMemory
 import Foundation
 import Testing
 
-/// A program's next version moves what the former stored, and is killed while it does.
+/// A program's next version is killed while it moves the previous one's values.
 @Suite(.tags(.campaign, .kill, .process), .wholeRun)
 struct MigrationKillTests {
-  /// Steps of the transaction over both stores that moves a preference into the vault, and of the scrubbing after it.
+  /// Steps of the transaction that moves a preference into the vault, and of the scrubbing.
   static let steps = [
     "recordCopied", "prepared", "beforeVaultCommit", "afterVaultCommit", "decided", "committed", "commitDurable", "beforeForget",
     "afterForget", "listWritten", "listReplaced", "journalEmptied",
@@ -61,9 +61,9 @@ struct MigrationKillTests {
     #expect((outcomes["killed, 0 of 3 moved"] ?? 0) > 0 && (outcomes["killed, 3 of 3 moved"] ?? 0) > 0)
   }
 
-  /// Each of the three values stands at its old place or at its new one, never at both and never at neither.
+  /// Each of the three values is at its old or its new place, never at both or neither.
   ///
-  /// - Returns: how many stand at the new one.
+  /// - Returns: how many are at the new one.
   @discardableResult
   private static func expectOldOrNew(_ home: Home, _ when: String, _ location: SourceLocation = #_sourceLocation) throws -> Int {
     let output = try home.run("contents", home.path, home.keyFile).output
@@ -85,7 +85,6 @@ struct MigrationKillTests {
     #expect(again.status == 0 && !again.output.contains("pending"), "\(again.output)", sourceLocation: location)
     #expect(try expectOldOrNew(home, "finished", location) == 3, sourceLocation: location)
     #expect(try home.run("migrate", home.path, home.keyFile).output == "", sourceLocation: location)
-    // No trace of the secret is left in the clear. The preference beside it has another value.
     for name in try FileManager.default.contentsOfDirectory(atPath: home.path) where name.contains("plist") {
       let bytes = try Data(contentsOf: URL(filePath: home.path + "/" + name))
       #expect(bytes.range(of: Data("-secret-".utf8)) == nil, "\(name)", sourceLocation: location)

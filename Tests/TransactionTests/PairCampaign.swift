@@ -2,17 +2,14 @@ import Foundation
 import CofferTestSupport
 import Testing
 
-/// Two processes die one after the other: the first at a system call of a transaction, the second at one of settling what the
-/// first left, with both stores open from before. Then a fresh process reads both halves. Every pair of such calls, enumerated.
+/// Two processes die in sequence: the first at a system call of a transaction, the second at one of settling it. Then a
+/// fresh process reads both halves. Every pair of such calls is tried.
 ///
-/// The long form (`COFFER_LONG_TESTS`) goes on where it was interrupted if `COFFER_PAIRS` names a folder for what is done.
+/// The long form (`COFFER_LONG_TESTS`) resumes if `COFFER_PAIRS` names a folder for its progress.
 @Suite(.tags(.campaign, .kill, .process), .wholeRun)
 struct PairCampaign {
-  /// Who dies.
   enum Scene: String, CaseIterable {
-    /// The writer, which has the vault open itself; then a process that settles.
     case library
-    /// The client of an agent that lives on; then a process that settles.
     case client
     /// The agent; then its client, which settles.
     case agent
@@ -46,24 +43,20 @@ struct PairCampaign {
       writer = try Peer(home, ["serve", home.path, home.keyFile] + (scene == .library ? [] : ["60000"]))
     }
 
-    /// The process that dies first, in the transaction.
     var first: Peer { scene == .agent ? agent ?? writer : writer }
-    /// The process that dies second.
     var second: Peer { scene == .agent ? writer : other }
 
-    /// Runs the transaction with the first process dying at `call`; false where it lived.
     func die(at call: TracedCall) throws -> Bool {
       let tracer = try Tracer(killing: first, at: call)
       defer { tracer.end() }
       writer.tell("transact new")
       if scene == .agent {
-        // The agent's client lives, and asks on its own account.
         return !first.isRunning(after: writer)
       }
       return writer.hear() == nil
     }
 
-    /// Both halves, as a fresh process finds them after every other is gone, before and after it writes itself.
+    /// Both halves, as a fresh process finds them after the others, before and after its own write.
     func found() throws -> String {
       for peer in [writer, other, agent].compactMap({ $0 }) { peer.kill() }
       let fresh = try Peer(home, ["serve", home.path, home.keyFile])
@@ -135,11 +128,9 @@ struct PairCampaign {
     }
   }
 
-  /// What an interrupted campaign has behind it.
   private struct Done {
     private let file: URL?
     private var places: Set<String> = []
-    /// The lines of places that left halves.
     private(set) var torn: [String] = []
 
     init(_ scene: Scene) throws {

@@ -2,14 +2,13 @@ import CofferTestSupport
 import Foundation
 import Testing
 
-/// A system call of a traced request: strace counts each kind of call by itself, from when it is attached.
+/// A system call of a traced request: strace counts each kind separately, from its attachment.
 struct TracedCall: Hashable, CustomStringConvertible {
   let name: String
   let number: Int
   var description: String { "\(name) \(number)" }
 }
 
-/// strace(1), attached to a peer that has everything open.
 final class Tracer {
   /// Calls that change a file, a lock or a socket.
   static let calls =
@@ -20,8 +19,8 @@ final class Tracer {
   private let log: String
 
   /// - Parameters:
-  ///   - options: what is injected; nothing to see which calls there are.
-  ///   - calls: those that are traced.
+  ///   - options: the injected fault; none to list the calls.
+  ///   - calls: the traced calls.
   init(_ peer: Peer, _ options: [String] = [], calls: [String] = [Tracer.calls]) throws {
     log = FileManager.default.temporaryDirectory.path + "/coffer-trace-\(UUID().uuidString)"
     process.executableURL = URL(fileURLWithPath: "/usr/bin/strace")
@@ -39,27 +38,24 @@ final class Tracer {
 
   deinit { try? FileManager.default.removeItem(atPath: log) }
 
-  /// Kills the peer when it enters `call`.
   convenience init(killing peer: Peer, at call: TracedCall) throws {
     try self.init(peer, ["-e", "inject=\(call.name):signal=KILL:when=\(call.number)"])
   }
 
-  /// Lets the peer go on alone, or waits for strace to have seen its end.
+  /// Detaches from the peer, or waits for strace to have seen its end.
   func end() {
-    // The threads that run tests block the signals that would end it more softly, and their children inherit that. A tracer that
-    // dies lets go of its process.
+    // Test threads block the gentler signals, and their children inherit that. A tracer that dies releases its process.
     kill(process.processIdentifier, SIGKILL)
     process.waitUntilExit()
   }
 
-  /// How many errors were injected.
   func injected() throws -> Int {
     try String(contentsOfFile: log, encoding: .utf8).split(separator: "\n").count { $0.contains("(INJECTED)") }
   }
 
-  /// The calls of the request that the peer was told, of its thread that made most of them.
+  /// The calls of the peer's request, on its busiest thread.
   ///
-  /// - Parameter changing: whether openings that make nothing and other commands of fcntl are left out.
+  /// - Parameter changing: whether to leave out openings that make nothing and other fcntl commands.
   func requestedCalls(changing: Bool = true) throws -> [TracedCall] {
     end()
     var counts: [String: [String: Int]] = [:]
@@ -72,7 +68,7 @@ final class Tracer {
       guard words.count == 2 else { continue }
       let (thread, name) = (String(words[0]), String(words[1]))
       counts[thread, default: [:]][name, default: 0] += 1
-      // What the peer says to the test is no part of what it does.
+      // The peer's messages to the test are not part of its work.
       if line.contains("write(1, ") {
         isOver = !line.contains("begin")
         continue
@@ -86,13 +82,11 @@ final class Tracer {
 }
 
 extension Home {
-  /// Whether strace can attach to a process that is not its child.
   static func canAttach() throws -> Bool {
     try Tracing.need()
     return try attaches.get()
   }
 
-  /// Tried once for all tests.
   private static let attaches = Result<Bool, any Error> {
     let home = try Home()
     let peer = try Peer(home, ["serve", home.path, home.keyFile])

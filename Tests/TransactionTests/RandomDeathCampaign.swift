@@ -2,11 +2,10 @@ import Foundation
 import CofferTestSupport
 import Testing
 
-/// Processes that write both stores at once, of which some are killed within 20 ms of each other, at no chosen place. Short by
-/// default; with `COFFER_LONG_TESTS` 5 000 kills of the writers and 500 of the agent that serves them.
+/// Processes write both stores at once, and some are killed within 20 ms, at random places. Short by default; with
+/// `COFFER_LONG_TESTS` 5 000 kills of the writers and 500 of their agent.
 @Suite(.tags(.campaign, .kill, .process), .wholeRun)
 struct RandomDeathCampaign {
-  /// Three processes that write, each started again when it is gone.
   private final class Crowd {
     let home: Home
     let isOverAgent: Bool
@@ -20,7 +19,6 @@ struct RandomDeathCampaign {
       #expect(try home.run("transact", home.path, home.keyFile, "v0").status == 0)
     }
 
-    /// Starts who is missing, and tells each to write another value to both stores.
     func begin() throws {
       if isOverAgent, agent == nil { agent = try Peer(home, ["agent", home.path, home.keyFile]) }
       round += 1
@@ -44,10 +42,9 @@ struct RandomDeathCampaign {
       }
     }
 
-    /// Lets the living end their transactions, and returns what they say: no error but those that say what is not known.
+    /// Lets the living end their transactions, and returns their answers: only unknown outcomes are errors.
     func answers() -> [String] { writers.compactMap { $0?.hear() } }
 
-    /// Both halves, as a fresh process sees them.
     func found() throws -> String? { try Peer(home, ["serve", home.path, home.keyFile]).ask("read") }
   }
 
@@ -69,7 +66,7 @@ struct RandomDeathCampaign {
     var crowd = try Crowd(isOverAgent: false)
     var (counts, random) = (Counts(), Random(campaign: "random kills of writers"))
     while counts.kills < (Campaign.isLong ? 5000 : 6) {
-      // A vault remembers no more than 256 transactions that were dropped within a minute.
+      // A vault remembers at most 256 transactions dropped within a minute.
       if counts.rounds % 100 == 99 { crowd = try Crowd(isOverAgent: false) }
       try crowd.begin()
       let victims = [0, 1, 2].shuffled(using: &random).prefix(.random(in: 1...3, using: &random))
@@ -96,7 +93,7 @@ struct RandomDeathCampaign {
       try crowd.begin()
       usleep(.random(in: 0...30_000, using: &random))
       crowd.killAgent()
-      // In every third round a client dies too, and with it who could settle at once.
+      // In every third round a client dies too, which could settle at once.
       if counts.rounds % 3 == 2 { crowd.kill([0]) }
       counts.note(crowd.answers())
       counts.rounds += 1
@@ -108,7 +105,7 @@ struct RandomDeathCampaign {
     #expect(counts.answers.keys.allSatisfy { !$0.hasPrefix("error") || Self.agentIsGone.contains($0) }, "\(counts.answers)")
   }
 
-  /// What a client may say of an agent that was killed: it could not be asked; or it did not answer, and the vault was asked.
+  /// A client's possible answers about a killed agent: it was not asked, or it did not answer.
   private static let agentIsGone: Set<String> = [
     "error locked", "error noAgent", "error busy", "error pending", "error outcomeUnknown",
   ]

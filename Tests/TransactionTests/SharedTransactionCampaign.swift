@@ -4,7 +4,6 @@ import CofferVault
 import Foundation
 import Testing
 
-/// Transactions over the preferences of this machine and a vault on a server.
 @Suite(.tags(.campaign, .kill, .process), .wholeRun)
 struct SharedTransactionCampaign {
   @Test(arguments: TransactionKillTests.steps) func `a killed transaction happened here and on the server, or nowhere`(
@@ -42,7 +41,6 @@ struct SharedTransactionCampaign {
         tally[word, default: 0] += 1
         switch word {
         case "ok": #expect(found == "\(value) \(value) \(value)", "acknowledged at \(value)")
-        // Nothing was changed, as is said.
         case "error unreachable": #expect(found == "\(before) \(before) \(before)", "\(answer) at \(value)")
         case "error pending": #expect(found == "\(value) \(value) \(value)", "the vault has its part at \(value)")
         default: Issue.record("\(answer) at \(value), found \(found)")

@@ -5,11 +5,10 @@ import Testing
 @testable import CofferVault
 @testable import CofferVaultRows
 
-/// Deaths and errors after which the vault's half of a transaction is in its log and nobody has seen it, with other processes
-/// alive, so that SQLite recovers nothing before they are gone too.
+/// The vault's half of a transaction is in its log unseen, while other processes live, so that SQLite recovers nothing
+/// before they are gone.
 @Suite(.tags(.kill, .process), .defaultRun)
 struct TornTransactionTests {
-  /// The first sync of the vault's log.
   static func atTheSync(of home: Home, _ fault: String) -> [String] {
     ["-o", "/dev/null", "-P", home.path + "/vault.sqlite-wal", "-e", "trace=fdatasync", "-e", "inject=fdatasync:\(fault):when=1"]
   }
@@ -21,7 +20,7 @@ struct TornTransactionTests {
     return home
   }
 
-  /// A process that has both stores open and has begun the vault's log, so that the next sync of the log is that of a commit.
+  /// A process that has both stores open and has begun the vault's log, so that its next sync is of a commit.
   private static func peerWithLog(_ home: Home) throws -> Peer {
     let peer = try Peer(home, ["serve", home.path, home.keyFile])
     #expect(peer.ask("set old") == "ok")
@@ -93,7 +92,6 @@ struct TornTransactionTests {
     let answer = client.ask("transact new")
     #expect(answer?.hasPrefix("error") == true, "\(answer ?? "")")
     agent.signal(SIGCONT)
-    // What the agent answers now, it answers after the request that nobody waits for.
     #expect(client.ask("read") == "old old old")
     client.kill()
     agent.kill()
@@ -106,7 +104,7 @@ struct TornTransactionTests {
     #expect(reader.ask("transact old") == "ok")
     let writer = try Peer(home, ["serve", home.path, home.keyFile, "none", "stop-decided"])
     writer.tell("transact new")
-    // The vault has its half when the writer stops, and nothing lets it go on.
+    // The vault has its half when the writer stops for good.
     while reader.ask("single") == "old old" { usleep(1000) }
     #expect(reader.ask("single") == "new old")
     reader.tell("read")
@@ -122,7 +120,7 @@ struct TornTransactionTests {
     let home = try Home()
     #expect(try home.run("transact", home.path, home.keyFile, "new", step).status == SIGKILL)
     #expect(try home.recordedOutcomes() == 1)
-    // A vault that cannot be asked is asked at a later fold.
+    // An unreachable vault is asked at a later fold.
     let peer = try Peer(home, ["serve", home.path, home.keyFile])
     let aside = home.path + "/aside"
     try FileManager.default.moveItem(atPath: home.vaultPath.string, toPath: aside)
@@ -145,7 +143,6 @@ struct TornTransactionTests {
 }
 
 extension Home {
-  /// How many outcomes the vault has recorded.
   fileprivate func recordedOutcomes() throws -> Int64 {
     let database = try VaultDatabase.open(vaultPath)
     return try database.connection.number("SELECT count(*) FROM decided")

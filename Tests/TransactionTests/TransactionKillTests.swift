@@ -7,11 +7,11 @@ import Foundation
 import SystemPackage
 import Testing
 
-/// A transaction over both stores, whose process is killed. Then a process that has no passphrase reads the plain keys, and the
-/// vault is unlocked to see that it agrees.
+/// The process of a transaction over both stores is killed. Then a process without a passphrase reads the plain keys, to
+/// compare with the vault.
 @Suite(.tags(.campaign, .kill, .process), .wholeRun)
 struct TransactionKillTests {
-  /// Where the process dies, and whether the transaction then has happened.
+  /// The step at which the process dies, and whether the transaction has then happened.
   static let steps: [(name: String, happened: Bool)] = [
     ("recordCopied", false), ("prepared", false), ("beforeVaultCommit", false), ("afterVaultCommit", true),
     ("decided", true), ("committed", true), ("commitDurable", true), ("beforeForget", true), ("afterForget", true),
@@ -51,17 +51,15 @@ struct TransactionKillTests {
   }
 }
 
-/// A folder with a vault, its key file and a plain domain, and the tool that works on them.
+/// A folder with a vault, its key file and a plain domain, and the tool that uses them.
 final class Home {
   private let folder: TestFolder
   var path: String { folder.path.string }
   let keyFile: String
-  /// Where the vault is.
   let place: VaultPlace
-  // The test bundle stands beside the tools.
+  // The test bundle is next to the tools.
   private static let tool = URL(filePath: CommandLine.arguments[0]).deletingLastPathComponent().path
 
-  /// - Parameter url: where the vault is to be, if that is on a server.
   init(on url: String? = nil) throws {
     PostgresVaults.use()
     folder = try TestFolder("transaction")
@@ -75,7 +73,7 @@ final class Home {
 
   var vaultPath: FilePath { FilePath(path).appending("vault.sqlite") }
 
-  /// The plain keys, read without a passphrase, and the token all say the same, which is one of `allowed` where that is given.
+  /// The plain keys, read without a passphrase, equal the token, which is one of `allowed` if given.
   @discardableResult
   func expectAgreement(on allowed: [String]?, _ location: SourceLocation = #_sourceLocation) throws -> String {
     let read = try run("read-preferences", path)
@@ -95,10 +93,9 @@ final class Home {
     try Self.run(Self.toolPath, arguments)
   }
 
-  /// Calls that change a file. strace counts each by itself.
+  /// Calls that change a file; strace counts each separately.
   static let calls = ["pwrite64", "fsync", "fdatasync", "ftruncate", "fallocate", "unlink", "rename", "renameat2"]
 
-  /// Runs the tool and has it killed on entering its `number`th `call`.
   func traced(killedAt number: Int, of call: String, _ arguments: String...) throws -> Int32 {
     try Self.run(
       "/usr/bin/strace",

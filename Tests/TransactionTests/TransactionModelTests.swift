@@ -2,14 +2,14 @@ import CofferTestSupport
 import Foundation
 import Testing
 
-/// The model of the transaction over both stores does what the code does, and the code what the model does: see `Tests/Models`.
+/// The model of the transaction over both stores agrees with the code in both directions: see `Tests/Models`.
 @Suite(.serialized, .tags(.campaign, .kill, .process), .wholeRun)
 struct TransactionModelTests {
-  /// Processes that stand before their next steps, and make them as a trace says.
+  /// Processes that wait before their next steps, and make them in a trace's order.
   private final class Stage {
     let home: Home
     private var peers: [Int: Peer] = [:]
-    /// What each process said last: the step before which it stands, or its answer.
+    /// Each process's last line: the step that it waits before, or its answer.
     private var said: [Int: String] = [:]
 
     init() throws {
@@ -17,7 +17,7 @@ struct TransactionModelTests {
       guard try home.run("transact", home.path, home.keyFile, "v0").status == 0 else { throw Peer.Failed(what: "no old values") }
     }
 
-    /// Has `step` made; false where its process stands before another.
+    /// Makes `step`; false if its process waits before another.
     func make(_ step: Spin.Step) throws -> Bool {
       let process = step.process
       switch step.name {
@@ -39,7 +39,6 @@ struct TransactionModelTests {
       return true
     }
 
-    /// The values that a fresh process finds once all have died.
     private func found() throws -> String? {
       for peer in peers.values { peer.kill() }
       return try Peer(home, ["serve", home.path, home.keyFile]).ask("read")
@@ -68,7 +67,7 @@ struct TransactionModelTests {
     #expect(deaths > 0)
   }
 
-  /// Three processes that write as they are told, of which some are killed; each notes what it is about to do.
+  /// Three processes that write on command, some of them killed; each records its next step.
   private static func record(_ random: inout Random) throws -> [Spin.Step] {
     let home = try Home()
     guard try home.run("transact", home.path, home.keyFile, "v0").status == 0 else { throw Peer.Failed(what: "no old values") }
@@ -129,7 +128,6 @@ struct TransactionModelTests {
 }
 
 extension Home {
-  /// Appends `line` to the file, as one write.
   fileprivate func append(_ line: String, to file: String) throws {
     let descriptor = open(file, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0o600)
     try FileHandle(fileDescriptor: descriptor, closeOnDealloc: true).write(contentsOf: Data(line.utf8))

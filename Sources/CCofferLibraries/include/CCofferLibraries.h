@@ -1,4 +1,4 @@
-// Libraries that only some people use: each is loaded when it is first asked for, and costs nobody else anything.
+// Optional libraries, each loaded on first use.
 #pragma once
 #include "commit.h"
 #include "libcurl.h"

@@ -1,4 +1,4 @@
 #pragma once
 
-/// The commit that the program was built from, as the variable COFFER_COMMIT said at the build; empty where it said nothing.
+/// The commit of the build, from the variable COFFER_COMMIT; empty if it was not set.
 const char *_Nonnull coffer_commit(void);

@@ -1,5 +1,5 @@
-// What Coffer uses of libcurl 7.62 and newer; curl.se/libcurl/c says what each does. Its functions with varargs have one function here for
-// each type that is given: a call through a pointer without them would pass it elsewhere on some machines.
+// The used parts of libcurl 7.62 and newer, documented at curl.se/libcurl/c. Each function with varargs has one function here
+// for each argument type: on some machines a call through a pointer without varargs passes the argument elsewhere.
 #pragma once
 #include <stddef.h>
 #include <stdint.h>
@@ -16,9 +16,9 @@ typedef struct {
   void (*_Nonnull slist_free_all)(struct coffer_curl_list *_Nullable list);
 } coffer_libcurl;
 
-/// What libcurl hands each piece of an answer to; fewer bytes than it got end the transfer.
+/// Receives each piece of an answer; returning fewer bytes than it got ends the transfer.
 typedef size_t (*coffer_curl_write)(const char *_Nonnull bytes, size_t size, size_t count, void *_Nullable context);
-/// What libcurl asks now and then whether to go on; anything but 0 ends the transfer.
+/// Called now and then during a transfer; anything but 0 ends it.
 typedef int (*coffer_curl_progress)(void *_Nullable context, int64_t total, int64_t now, int64_t total_up, int64_t now_up);
 
 int coffer_curl_set_number(void *_Nonnull handle, int option, long value);
@@ -58,5 +58,5 @@ enum {
   COFFER_CURLE_SSL_CACERT_BADFILE = 77,
 };
 
-/// The library; NULL where it is not installed, and `error` then says why.
+/// The library; NULL if it is not installed, with the reason in `error`.
 const coffer_libcurl *_Nullable coffer_libcurl_load(const char *_Nullable *_Nonnull error);

@@ -1,11 +1,11 @@
-// What Coffer uses of libgcrypt 1.8 and newer, for the sessions of a Secret Service; its manual says what each does.
+// The used parts of libgcrypt 1.8 and newer, for the sessions of a Secret Service; see its manual.
 #pragma once
 #include <stddef.h>
 
 struct gcry_mpi;
 struct gcry_cipher_handle;
 
-/// Answers other than zero are errors.
+/// Results other than zero are errors.
 typedef struct {
   struct gcry_mpi *_Nullable (*_Nonnull mpi_new)(unsigned bits);
   struct gcry_mpi *_Nullable (*_Nonnull mpi_snew)(unsigned bits);
@@ -30,5 +30,5 @@ typedef struct {
 /// `GCRYMPI_FMT_USG`, `GCRY_CIPHER_AES`, `GCRY_CIPHER_MODE_CBC`, `GCRY_CIPHER_SECURE`.
 enum { COFFER_GCRYPT_UNSIGNED = 5, COFFER_GCRYPT_AES128 = 7, COFFER_GCRYPT_CBC = 3, COFFER_GCRYPT_SECURE = 1 };
 
-/// The library, made ready; NULL where it is not installed or too old, and `error` then says why. Call it on one thread.
+/// The library, initialized; NULL if it is not installed or too old, with the reason in `error`. Call it on one thread.
 const coffer_libgcrypt *_Nullable coffer_libgcrypt_load(const char *_Nullable *_Nonnull error);

@@ -1,5 +1,4 @@
-// What Coffer uses of libpq, PostgreSQL's library for its clients, as version 14 and newer have it: "libpq — C Library" of PostgreSQL's
-// documentation says what each does.
+// The used parts of libpq 14 and newer, PostgreSQL's client library; see "libpq — C Library" of its documentation.
 #pragma once
 #include <stddef.h>
 #include <stdint.h>
@@ -101,8 +100,9 @@ enum {
   COFFER_LIBPQ_SOURCE_FILE = 'F',
 };
 
-/// The library; NULL where it is not installed or older than 14, and `error` then says why.
+/// The library; NULL if it is not installed or older than 14, with the reason in `error`.
 const coffer_libpq *_Nullable coffer_libpq_load(const char *_Nullable *_Nonnull error);
 
-/// Has `connection` count in `warnings` how often the server warns that its standby may lack a commit, and print nothing. Nobody is called back.
+/// Makes `connection` count in `warnings` the server's warnings that its standby may lack a commit, and print nothing. No
+/// callback.
 void coffer_libpq_count_warnings(struct pg_conn *_Nonnull connection, int *_Nonnull warnings);

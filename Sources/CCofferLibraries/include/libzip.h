@@ -1,4 +1,4 @@
-// What Coffer uses of libzip 1.0 and newer; its manual pages, zip_open(3) and so on, say what each does.
+// The used parts of libzip 1.0 and newer; see zip_open(3) and so on.
 #pragma once
 #include <stdint.h>
 
@@ -17,5 +17,5 @@ typedef struct {
 /// `ZIP_RDONLY` of zip.h.
 enum { COFFER_ZIP_RDONLY = 16 };
 
-/// The library; NULL where it is not installed, and `error` then says why.
+/// The library; NULL if it is not installed, with the reason in `error`.
 const coffer_libzip *_Nullable coffer_libzip_load(const char *_Nullable *_Nonnull error);

@@ -1,5 +1,4 @@
-// What Coffer uses of sd-bus, systemd's library for D-Bus, as systemd 221 and newer have it; its manual pages, sd-bus(3), sd_bus_send(3)
-// and so on, say what each does.
+// The used parts of sd-bus, systemd's D-Bus library, of 221 and newer; see sd-bus(3) and so on.
 #pragma once
 #include <stddef.h>
 #include <stdint.h>
@@ -14,7 +13,7 @@ typedef struct {
   int need_free;
 } coffer_sdbus_error;
 
-/// Answers below zero are errors of the system, negated.
+/// Results below zero are negated system errors.
 typedef struct {
   int (*_Nonnull open_user)(sd_bus *_Nullable *_Nonnull bus);
   int (*_Nonnull new_bus)(sd_bus *_Nullable *_Nonnull bus);
@@ -77,5 +76,5 @@ enum {
   COFFER_SDBUS_SIGNAL = 4,
 };
 
-/// The library; NULL where it is not installed, and `error` then says why.
+/// The library; NULL if it is not installed, with the reason in `error`.
 const coffer_sdbus *_Nullable coffer_sdbus_load(const char *_Nullable *_Nonnull error);

@@ -2,24 +2,24 @@ public import CofferPlatform
 public import CofferStorage
 public import CofferVault
 
-/// The previous versions of items and fields, as in ``UnlockedVault``.
+/// Previous versions of items and fields, as in ``UnlockedVault``.
 extension AgentClient {
-  /// The contents that are known of an item or a field, the newest first.
+  /// The kept versions of an item or a field, newest first.
   public func revisions(of name: ItemName) throws(StoreError) -> [VaultRevision] {
     try ask(Calls.revisions, name)
   }
 
-  /// Value and metadata that `name` had at `revision`, or has; nil where that content is not kept.
+  /// Value and metadata of `name` at `revision`; nil if that version is not kept.
   public func get(_ name: ItemName, revision: UInt64) throws(StoreError) -> SecretForm? {
     try ask(Calls.revision, name, revision)
   }
 
-  /// The items and fields that were deleted and can be brought back, by name.
+  /// Deleted items and fields that can be restored, by name.
   public func deleted(service: String? = nil) throws(StoreError) -> [VaultRevision] {
     try ask(Calls.deleted, service)
   }
 
-  /// Stores the content that `name` had at `revision` once more.
+  /// Stores the content of `name` at `revision` again.
   @discardableResult
   public func revert(
     _ name: ItemName, to revision: UInt64, if condition: WriteCondition = .always
@@ -33,7 +33,7 @@ extension AgentClient {
     try ask(Calls.undelete, name)
   }
 
-  /// Removes former and deleted contents, and returns how many.
+  /// Removes previous versions and deleted items, and returns their number.
   @discardableResult
   public func prune(_ rule: PruneRule, of name: ItemName? = nil) throws(StoreError) -> Int {
     Int(clamping: try ask(Calls.prune, rule, name))

@@ -3,14 +3,14 @@ public import CofferStorage
 public import CofferVault
 public import FoundationEssentials
 
-/// The items of the vault, as ``UnlockedVault`` has them.
+/// The vault's items, as in ``UnlockedVault``.
 extension AgentClient {
-  /// The value and metadata of `name`; nil when there is no such item.
+  /// The value and metadata of `name`; nil if it does not exist.
   public func get(_ name: ItemName) throws(StoreError) -> SecretForm? {
     try ask(Calls.get, name)
   }
 
-  /// All but the value of `name`; nil when there is no such item.
+  /// All but the value of `name`; nil if it does not exist.
   public func item(_ name: ItemName) throws(StoreError) -> VaultItem? {
     try ask(Calls.item, name).first
   }
@@ -20,7 +20,6 @@ extension AgentClient {
     try find(ItemQuery(service: service)).items()
   }
 
-  /// What `query` asks for, by name.
   package func find(_ query: ItemQuery) throws(StoreError) -> ItemDescriptions {
     var found = ItemDescriptions(place: place.socket.string)
     try askForPages(.find) { (writer) throws(StoreError) in
@@ -31,7 +30,7 @@ extension AgentClient {
     return found
   }
 
-  /// The services that begin with `prefix`, each once, or the accounts of `service` that do, by name.
+  /// The services that begin with `prefix`, or such accounts of `service`, by name.
   package func names(of service: String?, prefix: String) throws(StoreError) -> [String] {
     try ask(Calls.names, service, prefix)
   }
@@ -41,7 +40,7 @@ extension AgentClient {
     try ask(Calls.fields, name)
   }
 
-  /// Stores `form` under `name` and returns the new listing.
+  /// Stores `form` under `name`, and returns the new listing.
   @discardableResult
   public func set(
     _ form: SecretForm, for name: ItemName, if condition: WriteCondition = .always, keeping: Int? = nil
@@ -52,7 +51,7 @@ extension AgentClient {
     return item
   }
 
-  /// Removes `name` where `condition` holds, so that it can be brought back until `date`; false when there was nothing.
+  /// Removes `name` if `condition` holds; it can be restored until `date`. False if there was nothing.
   @discardableResult
   public func remove(
     _ name: ItemName, if condition: WriteCondition = .always, keptUntil date: Date? = nil
@@ -60,13 +59,12 @@ extension AgentClient {
     try ask(Calls.remove, name, condition, date)
   }
 
-  /// Has the agent write all of `changes` up to the commit, and take them back, as ``/CofferVault/UnlockedVault/rehearse(_:)``
-  /// does.
+  /// Makes the agent write all `changes` and take them back, as ``/CofferVault/UnlockedVault/rehearse(_:)`` does.
   public func rehearse(_ changes: [ItemChange]) throws(StoreError) {
     _ = try ask(Calls.rehearse, changes)
   }
 
-  /// Makes all of `changes` in one transaction, or none.
+  /// Makes all `changes` in one transaction, or none.
   @discardableResult
   public func apply(_ changes: [ItemChange]) throws(StoreError) -> [VaultItem] {
     try ask(Calls.apply, changes)

@@ -4,14 +4,14 @@ package import CofferVault
 
 /// The vault as a whole: its description, export and import.
 extension AgentClient {
-  /// The content of `names`, of expired items too, of one moment.
+  /// The contents of `names`, expired items included, at one moment.
   package func contents(of names: [ItemName]) throws(StoreError) -> [StoredContent] {
     let contents = try ask(Calls.contents, names)
     guard contents.count == names.count else { throw FrameReader.malformed("it has a content too many or too few") }
     return contents
   }
 
-  /// Lends each item with its value to `body`, as ``UnlockedVault/forEachItem(withFields:withoutValue:_:)`` does.
+  /// Lends each item and its value, as ``UnlockedVault/forEachItem(withFields:withoutValue:_:)`` does.
   package func forEachItem(
     withFields: Bool = false, withoutValue: (VaultItem) throws -> Void, _ body: (VaultItem, SecretForm) throws -> Void
   ) throws {
@@ -31,10 +31,9 @@ extension AgentClient {
     }
   }
 
-  /// Writes a new vault to `target` that holds the items of this one, as ``UnlockedVault/export(to:services:with:cost:label:)``
-  /// does.
+  /// Exports the vault's items, as ``UnlockedVault/export(to:services:with:cost:label:)`` does.
   ///
-  /// - Throws: what that throws; ``/CofferPlatform/StoreError/Kind/conflict`` where the vault was changed meanwhile.
+  /// - Throws: its errors; ``/CofferPlatform/StoreError/Kind/conflict`` if the vault changed meanwhile.
   package func export(
     to target: VaultPlace, of vault: VaultPlace, services: [String]? = nil, with credentials: consuming Credentials,
     cost: PassphraseCost = .standard, label: String = "", pins: FilePath? = nil
@@ -56,15 +55,14 @@ extension AgentClient {
     }
   }
 
-  /// Whether the agent takes `items` in one transaction.
   package static func takes(_ items: [ImportedItem]) -> Bool {
     items.count <= AgentProtocol.mostStaged && items.reduce(0) { $0 + $1.stagedBytes } <= AgentProtocol.mostStagedBytes
   }
 
-  /// Adds all of `items` in one transaction, or none, as ``UnlockedVault/add(_:duplicates:isTrial:progress:)`` does.
+  /// Adds all `items` or none, as ``UnlockedVault/add(_:duplicates:isTrial:progress:)`` does.
   ///
-  /// - Parameter progress: told how many items have reached the agent.
-  /// - Throws: what that throws; ``/CofferPlatform/StoreError/Kind/tooLarge(limit:)`` for more than the agent takes.
+  /// - Parameter progress: called with the number of items that have reached the agent.
+  /// - Throws: its errors; ``/CofferPlatform/StoreError/Kind/tooLarge(limit:)`` above the agent's limits.
   package func add(
     _ items: [ImportedItem], duplicates: DuplicatePolicy = .refuse, keeping: Int = 0, isTrial: Bool = false,
     progress: (Int) -> Void = { _ in }
@@ -108,7 +106,7 @@ extension ItemQuery {
 }
 
 extension ImportedItem {
-  /// Bytes in a message, roughly and not too few.
+  /// An upper estimate of its bytes in a message.
   fileprivate var stagedBytes: Int {
     let metadata = form.metadata
     let attributes = metadata.attributes.reduce(0) { $0 + $1.key.utf8.count + $1.value.utf8.count + 8 }

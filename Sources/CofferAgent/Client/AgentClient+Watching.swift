@@ -2,8 +2,7 @@ package import CofferPlatform
 internal import CofferVault
 
 extension AgentClient {
-  /// Waits until the vault is locked, unlocked or changed by anybody, but no longer than half a minute. It is no use of the
-  /// vault.
+  /// Waits up to half a minute for a lock, unlock or change of the vault. It is no use of the vault.
   ///
   /// - Parameter known: the last moment; nil returns the current one at once.
   package func moment(after known: AgentMoment?) throws(StoreError) -> AgentMoment {
@@ -17,7 +16,7 @@ extension AgentClient {
 }
 
 extension AgentClient {
-  /// Has `tell` called when an agent may have begun to listen; nil where that cannot be known, as its folder is not there yet.
+  /// Calls `tell` when an agent may have begun to listen; nil if that cannot be observed, as its folder does not exist yet.
   package func watchForAgent(_ tell: @escaping @Sendable () -> Void) -> Subscription? {
     do throws(StoreError) {
       return try DirectoryWatch.start(place.folder, names: [place.socket.lastName ?? ""]) { _ in tell() }

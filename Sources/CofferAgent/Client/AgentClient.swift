@@ -4,33 +4,31 @@ internal import CofferStorage
 public import CofferVault
 public import SystemPackage
 
-/// A running agent, asked for the items of one vault. Safe to share between threads; connects again where it has to.
+/// Asks a running agent for the items of one vault. Safe to share between threads; reconnects when necessary.
 ///
-/// What the agent cannot do is thrown as the vault in this process would throw it. Nothing was done where it throws
-/// ``/CofferPlatform/StoreError/Kind/locked``, as the agent holds no key, or ``/CofferPlatform/StoreError/Kind/noAgent``, as none
-/// is running. ``/CofferPlatform/StoreError/Kind/busy`` says that it does not answer, and was asked for no change;
-/// ``/CofferPlatform/StoreError/Kind/outcomeUnknown`` that it was asked for a change and did not answer. What fails at this end,
-/// as its memory does, is thrown as what it is.
+/// The agent's errors are those of the vault in this process. Nothing was done after
+/// ``/CofferPlatform/StoreError/Kind/locked`` (the agent holds no key) and ``/CofferPlatform/StoreError/Kind/noAgent`` (none
+/// is running). Without an answer, a change throws ``/CofferPlatform/StoreError/Kind/outcomeUnknown``, any other request
+/// ``/CofferPlatform/StoreError/Kind/busy``. Failures at this end, such as exhausted memory, keep their kind.
 public final class AgentClient: Sendable {
   private let line: AgentLine
   var place: AgentPlace { line.place }
 
-  /// How long an unlock may take to be answered: one passphrase of a user is hashed at a time, and a turn may take 30 s to come.
+  /// The limit for an unlock: the agent hashes one passphrase of a user at a time, and a turn may take 30 s to come.
   static let unlockTime = Duration.seconds(120)
 
-  /// A client of the agent whose socket is in `folder`, for the vault at `vault`.
+  /// A client of the agent in `folder`, for the vault at `vault`.
   ///
   /// - Parameters:
   ///   - folder: the run folder.
-  ///   - vault: the vault's place, as the agent was given it.
-  ///   - options: the vault that must be found, which the agent checks before each answer; the oldest commit that is accepted,
-  ///     and the invitations, which it checks before each answer from the vault. It compares the vault with its own pins.
-  ///   - known: further invitations, as an identity's file has them: those to other vaults do not count.
+  ///   - vault: the vault's place, as given to the agent.
+  ///   - options: the expected vault, which the agent checks before each answer; the oldest accepted commit and the
+  ///     invitations, which it checks before each answer from the vault. It uses its own pins.
+  ///   - known: further invitations, as from an identity's file: those to other vaults do not count.
   public convenience init(folder: FilePath, vault: VaultPlace, options: VaultOptions, known: [Invitation] = []) {
     self.init(folder: folder, vault: vault, options: options, known: known, answerTime: AgentLine.usualAnswerTime)
   }
 
-  /// A client of other patience.
   package init(folder: FilePath, vault: VaultPlace, options: VaultOptions, known: [Invitation] = [], answerTime: Duration) {
     let greeting = Greeting(
       path: vault.description, vault: options.expected ?? options.invitations.first?.vault,
@@ -41,26 +39,26 @@ public final class AgentClient: Sendable {
 
   private init(_ line: AgentLine) { self.line = line }
 
-  /// The same client, whose changes the vault's log ascribes to another process. Nobody checks that.
+  /// The same client; the vault's log ascribes its changes to another process, unchecked.
   package func on(_ behalf: Behalf) -> AgentClient {
     var greeting = line.greeting
     greeting.behalf = behalf
     return AgentClient(AgentLine(place, greeting, line.answerTime))
   }
 
-  /// The same client, which waits no longer than that for an answer to begin.
+  /// The same client with another time limit for an answer to begin.
   package func waiting(_ answerTime: Duration) -> AgentClient {
     AgentClient(AgentLine(place, line.greeting, answerTime))
   }
 
-  /// A client that asks the agent in `folder` about itself, whichever vaults it keeps.
+  /// A client for questions about the agent in `folder` itself.
   public init(folder: FilePath) {
     line = AgentLine(AgentPlace(folder: folder), Greeting(path: ""), AgentLine.usualAnswerTime)
   }
 
   /// Whether an agent listens.
   ///
-  /// - Throws: ``/CofferPlatform/StoreError/Kind/denied`` when its folder or its process is another user's.
+  /// - Throws: ``/CofferPlatform/StoreError/Kind/denied`` if its folder or process is another user's.
   public func isRunning() throws(StoreError) -> Bool { try line.isAnswered() }
 
   /// The agent's status.
@@ -71,7 +69,7 @@ public final class AgentClient: Sendable {
     }
   }
 
-  /// Has the agent unlock the vault.
+  /// Makes the agent unlock the vault.
   ///
   /// - Parameters:
   ///   - credentials: the secrets for the vault.
@@ -87,14 +85,14 @@ public final class AgentClient: Sendable {
     return try ask(request, isWrite: true, Self.unlockTime) { (fields) throws(StoreError) in try fields.status() }
   }
 
-  /// Has the agent wipe the keys of this client's vault; a client of no vault has it wipe all keys.
+  /// Makes the agent wipe the keys of this client's vault; without a vault all keys.
   public func lock() throws(StoreError) {
     try ask(.lock, isWrite: false) { (_) throws(StoreError) in
     } answer: { (_) throws(StoreError) in
     }
   }
 
-  /// Has the agent wipe its keys and end, also one that speaks another version of the protocol.
+  /// Makes the agent wipe its keys and end, even in another protocol version.
   public func stop() throws(StoreError) {
     do throws(StoreError) {
       try ask(.stop, isWrite: false) { (_) throws(StoreError) in
@@ -106,7 +104,6 @@ public final class AgentClient: Sendable {
     }
   }
 
-  /// Asks, and reads the answer.
   package func ask<each Argument: WireValue, Answer: WireValue>(
     _ call: Call<Answer, repeat each Argument>, _ arguments: repeat each Argument
   ) throws(StoreError) -> Answer {
@@ -117,7 +114,6 @@ public final class AgentClient: Sendable {
     }
   }
 
-  /// Asks, and reads an answer of several pages.
   package func ask<each Argument: WireValue, Element: WireValue>(
     _ call: ListCall<Element, repeat each Argument>, _ arguments: repeat each Argument
   ) throws(StoreError) -> [Element] {
@@ -130,7 +126,6 @@ public final class AgentClient: Sendable {
     return list
   }
 
-  /// Asks, and reads a single answer.
   func ask<Result>(
     _ request: AgentProtocol.Request, isWrite: Bool, _ put: (inout FrameWriter) throws(StoreError) -> Void,
     answer: (inout FrameReader) throws(StoreError) -> Result

@@ -2,23 +2,22 @@ internal import CofferPlatform
 internal import CofferStorage
 internal import Synchronization
 
-/// The connection of a client to an agent: it is made and greeted when something is asked, kept for the next question, and made
-/// again where it was ended.
+/// A client's connection to an agent: made and greeted on demand, kept between questions, and remade after its end.
 final class AgentLine: Sendable {
   let place: AgentPlace
   let greeting: Greeting
-  /// A connection between two questions. One is kept: most programs ask one thing at a time.
+  /// A connection between two questions. One is enough: most programs ask one thing at a time.
   private let idle = Mutex<Idle?>(nil)
 
   private struct Idle: ~Copyable {
     let socket: LocalSocket
-    /// A forked child must not speak on its parent's connection.
+    /// A forked child must not use its parent's connection.
     let process: pid_t
   }
 
-  /// How long the agent may take to greet: it does that without the vault.
+  /// The limit for a greeting, which needs no vault.
   private static let greetingTime = Duration.seconds(5)
-  /// How long an answer may take to begin: longer than the vault waits for another writer.
+  /// The limit for an answer to begin: longer than the vault waits for another writer.
   static let usualAnswerTime = Duration.seconds(45)
   let answerTime: Duration
   private static let wholeMessage = Duration.seconds(10)
@@ -27,7 +26,6 @@ final class AgentLine: Sendable {
     (self.place, self.greeting, self.answerTime) = (place, greeting, answerTime)
   }
 
-  /// Whether an agent listens, and greets.
   func isAnswered() throws(StoreError) -> Bool {
     guard let socket = try place.connect() else { return false }
     try greet(on: socket)
@@ -35,9 +33,9 @@ final class AgentLine: Sendable {
     return true
   }
 
-  /// Asks an agent in its own version of the protocol to end.
+  /// Asks an agent, in its own protocol version, to end.
   ///
-  /// - Throws: `error` where it does not agree.
+  /// - Throws: `error` if it does not agree.
   func stop(inVersion version: UInt8, after error: StoreError) throws(StoreError) {
     guard let socket = try place.connect() else { return }
     let request = try FrameWriter(stopInVersion: version)
@@ -50,21 +48,21 @@ final class AgentLine: Sendable {
     guard agrees else { throw error }
   }
 
-  /// How a question failed.
+  /// Why a question failed.
   enum Failure: Error {
-    /// The agent answered with this error and did nothing.
+    /// The agent answered with this error, and did nothing.
     case refused(StoreError)
     /// Nothing of the question was sent: nothing was done.
     case unsent(TransportFailure)
-    /// Some of the question was sent, and the conversation broke off: the agent may do it, have done it, or not.
+    /// It broke off after part of the question was sent: the outcome is unknown.
     case unanswered(TransportFailure)
-    /// There was an answer that cannot be understood.
+    /// The answer cannot be understood.
     case garbled(StoreError)
   }
 
-  /// Sends `request` and gives each frame of the answer to `page`.
+  /// Sends `request`, and passes each frame of the answer to `page`.
   ///
-  /// - Throws: ``/CofferPlatform/StoreError/Kind/outcomeUnknown`` for a write that was sent, wholly or in part, and not answered.
+  /// - Throws: ``/CofferPlatform/StoreError/Kind/outcomeUnknown`` for a write sent wholly or in part, and not answered.
   func exchange(
     _ request: consuming FrameWriter, isWrite: Bool, _ time: Duration,
     page: (inout FrameReader) throws(StoreError) -> Void
@@ -76,8 +74,7 @@ final class AgentLine: Sendable {
       try page(&fields)
     }
     try request.withFrame { (frame) throws(StoreError) in
-      // A kept connection may have ended in the meantime. A question that was not sent, or that only reads, may then be asked
-      // again.
+      // A kept connection may have ended. A question that was not sent, or only reads, may be repeated.
       if let kept = takeIdle() {
         do throws(Failure) { return try talk(on: kept, frame, isGreeted: true, time, hearPage) } catch {
           switch error {
@@ -94,7 +91,6 @@ final class AgentLine: Sendable {
     }
   }
 
-  /// The caller's error for a failed question.
   func said(of failure: Failure, isWrite: Bool) -> StoreError {
     switch failure {
     case .refused(let error): error
@@ -102,7 +98,7 @@ final class AgentLine: Sendable {
     case .garbled(let error): isWrite ? unknown(error) : error
     case .unsent(.slow), .unanswered(.slow): silent(.slow)
     case .unsent(.gone), .unanswered(.gone): absent
-    // Of this end, which says nothing of who listens: its memory is exhausted, or the system refused a call.
+    // A failure of this end, which shows nothing about the agent: exhausted memory, or a refused system call.
     case .unsent(let failure), .unanswered(let failure): failure.error
     }
   }
@@ -114,7 +110,7 @@ final class AgentLine: Sendable {
     if !isGreeted { do throws(TransportFailure) { try sendGreeting(on: socket) } catch { throw .unsent(error) } }
     var sent = 0
     do throws(TransportFailure) { try socket.send(frame, within: Self.wholeMessage, count: &sent) } catch {
-      // A refused greeting ends the connection, perhaps before the question is sent. The answer to the greeting has the reason.
+      // A refused greeting ends the connection, perhaps before the question is sent. Its answer has the reason.
       if !isGreeted { do throws(Failure) { try hearGreeting(on: socket) } catch { if case .refused = error { throw error } } }
       throw sent == 0 ? .unsent(error) : .unanswered(error)
     }
@@ -133,7 +129,7 @@ final class AgentLine: Sendable {
         isLast = kind != .more
       } catch { throw .garbled(error) }
       guard let refusal else { continue }
-      // An error is a whole answer: the next question may be asked on the same connection.
+      // An error is a whole answer: the connection can be used again.
       give(back: socket)
       throw .refused(refusal)
     }
@@ -180,7 +176,7 @@ final class AgentLine: Sendable {
     let arrival: LocalSocket.Arrival
     do throws(TransportFailure) { arrival = try socket.receive(begins: time, whole: Self.wholeMessage) } catch {
       switch error {
-      // No agent announces so much: the question was not too large, who answers is no agent.
+      // No agent announces so much: the peer is no agent.
       case .tooLarge: throw .garbled(FrameReader.malformed("it announces more than an agent ever sends"))
       case .tooShort: throw .garbled(error.error)
       case .gone, .slow, .system, .unmade: throw .unanswered(error)

@@ -6,8 +6,8 @@ internal import SystemPackage
 
 /// Keeps vaults unlocked for the other programs of one user.
 ///
-/// It answers requests for items and never hands out a key. Each client has a thread of its own, so one that is slow, silent or
-/// gone keeps no other waiting; a vault itself serves one call at a time.
+/// It answers requests for items and never reveals a key. Each client has its own thread, so a slow or silent one delays no
+/// other; a vault serves one call at a time.
 public final class AgentServer: Sendable {
   private let place: AgentPlace
   private let listener: Int32
@@ -18,18 +18,17 @@ public final class AgentServer: Sendable {
   let connections = Connections()
   private let isStopping = Atomic<Bool>(false)
 
-  /// How long the wait for clients lasts at most while a vault is unlocked: a resume from suspension is noticed by then, and
-  /// before any request is answered in any case.
+  /// While a vault is unlocked, a resume from suspension is noticed within this time. Any request checks for it before its
+  /// answer.
   private static let watch = Duration.seconds(5)
 
-  /// Microseconds between two tries to accept a client where the system has no room for one, or to take the lock of an agent that
-  /// is going.
+  /// Microseconds between tries to accept a client when the system lacks room, or to take the lock of an ending agent.
   private static let breather: UInt32 = 10_000
 
-  /// An agent that listens from now on; call ``run()`` to have it answer.
+  /// An agent that listens; ``run()`` answers.
   ///
-  /// - Throws: `StoreError` `.alreadyExists` when an agent runs in this folder, `.denied` when the folder is not this user's
-  ///   alone, `.io`.
+  /// - Throws: `StoreError` `.alreadyExists` if an agent runs in this folder, `.denied` if others have access to the folder,
+  ///   `.io`.
   public convenience init(_ settings: AgentSettings) throws(StoreError) { try self.init(settings, clock: .machine) }
 
   init(_ settings: AgentSettings, clock: AgentClock) throws(StoreError) {
@@ -50,10 +49,10 @@ public final class AgentServer: Sendable {
     close(lock)
   }
 
-  /// How long an agent that no longer listens may keep its lock: its last clients are answered meanwhile.
+  /// An ending agent still answers its last clients before it releases its lock.
   private static let farewell = Duration.seconds(10)
 
-  // The lock belongs to the open file: it goes with the process, however that ends, and a socket without it is stale.
+  // The lock ends with the process, however that ends: a socket without it is stale.
   private static func takeLock(_ place: AgentPlace) throws(StoreError) -> Int32 {
     let descriptor = place.lock.withPlatformString { coffer_open($0, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0o600) }
     guard descriptor >= 0 else { throw StoreError(errno: errno, "open the agent's lock", place: place.lock) }
@@ -87,7 +86,7 @@ public final class AgentServer: Sendable {
       guard try wait(for: left) else { continue }
       let descriptor = coffer_accept(listener)
       guard descriptor >= 0 else {
-        // Out of descriptors or memory: the client still waits, and asking again at once would only burn time.
+        // Out of descriptors or memory: the client still waits, and an immediate retry would waste time.
         if errno != ECONNABORTED, errno != EINTR, errno != EAGAIN { usleep(Self.breather) }
         continue
       }
@@ -107,11 +106,10 @@ public final class AgentServer: Sendable {
     bell.ring()
   }
 
-  /// Has ``run()`` look at the vaults' times again: one was just unlocked.
+  /// Makes ``run()`` check the times again after an unlock.
   func wake() { bell.ring() }
 
-  /// Has the index of the items of `vault` read, beside the requests of clients. Where there can be no more threads, the first of
-  /// them waits for it.
+  /// Reads the vault's index in parallel with requests. Without a thread, the first request waits for it.
   func readAhead(_ vault: AgentVault) {
     do throws(StoreError) {
       try DetachedThread.start(stackBytes: Connections.stackBytes, place: "agent") { while vault.readAhead() {} }
@@ -119,16 +117,16 @@ public final class AgentServer: Sendable {
   }
 
   private func finish() {
-    // First the name, so that no client finds an agent that is going.
+    // The name first, so that no client finds an ending agent.
     _ = place.socket.withPlatformString { unlink($0) }
     vaults.end()
     connections.endAll()
-    // Waiting connections are refused, and the next agent may begin, even while this object lives.
+    // Refuses waiting connections; the next agent may begin even while this object lives.
     shutdown(listener, Int32(SHUT_RDWR))
     _ = coffer_ofd_unlock(lock)
   }
 
-  /// Whether a client waits to be accepted.
+  /// Whether a client waits.
   private func wait(for limit: Duration?) throws(StoreError) -> Bool {
     var waiting = [
       pollfd(fd: listener, events: Int16(POLLIN), revents: 0), pollfd(fd: bell.hearing, events: Int16(POLLIN), revents: 0),
@@ -146,7 +144,7 @@ public final class AgentServer: Sendable {
       try AgentPlace.checkPeer(socket.descriptor, "the client", place: place.socket)
       try connections.serve(socket) { [self] (socket, mark) in Conversation(self, mark).hold(with: socket) }
     } catch {
-      // Of another user, or no thread could be made: the connection is closed, which is all that can be said to it.
+      // The client is another user's, or there was no thread: the connection can only be closed.
     }
   }
 }

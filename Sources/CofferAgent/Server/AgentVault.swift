@@ -4,34 +4,33 @@ internal import CofferVault
 internal import Synchronization
 internal import SystemPackage
 
-/// The vault as the agent holds it: unlocked until it is told otherwise, its time is over, the machine was suspended, or another
-/// file stands in its place.
+/// A vault held by the agent: unlocked until a request to lock, the end of its time, a suspension, or a replacement of its
+/// file.
 final class AgentVault: Sendable {
   private struct Unlocked: ~Copyable {
     let vault: UnlockedVault
     let file: FileIdentity?
-    /// When it was unlocked and last used, since boot; how long the machine had been suspended.
+    /// The times of the unlock and the last use, since boot; the time in suspension by then.
     let since: Duration
     var lastUse: Duration
     let suspended: Duration
-    /// After how long without use, and after how long in any case, it is locked.
+    /// The limits without use, and in any case.
     let idle: Duration, lifetime: Duration
-    /// How often it was to be locked by then.
+    /// The number of requests to lock by then.
     let locks: Int
   }
   private struct State: ~Copyable {
     var unlocked: Unlocked?
     var whyLocked = "nothing has unlocked it yet"
-    /// When it was locked or unlocked last, since boot.
+    /// When it was last locked or unlocked, since boot.
     var since = Duration.zero
   }
-  /// Pending requests to lock, beside any running call.
+  /// Requests to lock, outside of running calls.
   private struct Locking {
-    /// How often the vault was to be locked: an unlock that was asked for before that does not open it afterwards.
+    /// Their number: an earlier request to unlock does not open the vault after one of them.
     var count = 0
-    /// Why, the last time.
     var reason = ""
-    /// Whether the agent has ended, after which nothing opens it.
+    /// Whether the agent has ended, after which nothing opens the vault.
     var hasEnded = false
   }
 
@@ -40,7 +39,6 @@ final class AgentVault: Sendable {
   private let state = Mutex(State())
   private let locking = Mutex(Locking())
   private let hasKey = Atomic<Bool>(false)
-  /// Clients that wait for a change.
   let watchers: Watchers
 
   init(_ settings: AgentSettings, clock: AgentClock = .machine, watchers: Watchers = Watchers()) {
@@ -51,12 +49,12 @@ final class AgentVault: Sendable {
 
   private var place: String { settings.vault.description }
 
-  /// Whether it is unlocked, its time perhaps over by now. Waits for no request.
+  /// Whether it is unlocked, even if its time is over. Does not wait for requests.
   var isUnlocked: Bool { hasKey.load(ordering: .acquiring) }
 
   /// Runs `body` with the vault.
   ///
-  /// - Parameter isUse: whether it counts as its use, after which it stays unlocked for a while.
+  /// - Parameter isUse: whether it prolongs the idle time.
   /// - Throws: ``/CofferPlatform/StoreError/Kind/locked``, with the reason.
   func use<Result: Sendable>(
     isUse: Bool = true, _ body: (borrowing UnlockedVault) throws(StoreError) -> Result
@@ -75,30 +73,29 @@ final class AgentVault: Sendable {
         case .some(let unlocked): return try body(unlocked.vault)
         }
       } catch {
-        // The vault is of no more use: its slot was removed, or its key changed under a recipient.
+        // The vault is unusable: its slot was removed, or its key changed under a recipient.
         if state.unlocked != nil, [.locked, .closed, .moved].contains(error.kind) { drop(&state, error.what) }
         throw error
       }
     }
   }
 
-  /// Unlocks, whether it is unlocked already or not: a new unlock begins a new lifetime.
+  /// Unlocks the vault, and begins a new lifetime even if it is unlocked.
   ///
-  /// - Parameter times: how long it stays so; the agent's own where none are given.
-  /// - Throws: ``/CofferPlatform/StoreError/Kind/locked`` where the vault was to be locked meanwhile; what opening and unlocking
-  ///   the vault throws.
+  /// - Parameter times: its limits; the agent's own by default.
+  /// - Throws: ``/CofferPlatform/StoreError/Kind/locked`` after a request to lock meanwhile; the errors of opening and
+  ///   unlocking.
   func unlock(
     with credentials: consuming Credentials, _ expectation: Greeting, _ times: UnlockTimes, _ asked: Asked
   ) throws(StoreError) {
-    // The agent's own expectations, first.
+    // The agent's own expectations first.
     var locked = try LockedVault.open(settings.vault, options: settings.options)
     locked.options = settings.options.narrowed(by: expectation)
     (locked.options.keepsIndex, locked.options.isBrief) = (true, false)
     try hold(locked.unlock(with: credentials), times, asked)
   }
 
-  /// The state at the request to unlock. Hashing a passphrase takes time, and its turn may be long in coming: later requests of
-  /// the user count.
+  /// The state at the request to unlock. Hashing a passphrase may wait long for its turn: later requests to lock count.
   struct Asked {
     fileprivate let locks: Int
     fileprivate let suspended: Duration
@@ -126,7 +123,7 @@ final class AgentVault: Sendable {
     watchers.tell()
   }
 
-  /// The state that a watcher compares. It is no use of the vault. Clients that ask for items get the errors.
+  /// The state that watchers compare. Not a use of the vault; requests for items report errors.
   var moment: AgentMoment {
     state.withLock { state in
       lapse(&state)
@@ -145,13 +142,13 @@ final class AgentVault: Sendable {
     }
   }
 
-  /// The file at a place; nil for none, and for a place on a server.
+  /// The file at a place; nil if there is none, or for a place on a server.
   private static func identity(_ place: VaultPlace) throws(StoreError) -> FileIdentity? {
     guard let path = place.path else { return nil }
     return try Stat.ofLink(path)?.identity
   }
 
-  /// Where the vault is; nil while it is locked.
+  /// The vault's place; nil while it is locked.
   var unlockedPlace: VaultPlace? {
     state.withLock { state in
       switch state.unlocked {
@@ -161,9 +158,9 @@ final class AgentVault: Sendable {
     }
   }
 
-  /// Reads part of the index of the vault's items, which is no use of the vault; false once nothing is left to read.
+  /// Reads part of the index, which is no use of the vault; false once nothing is left.
   ///
-  /// The next request gets any error.
+  /// The next request reports any error.
   func readAhead() -> Bool {
     state.withLock { state in
       lapse(&state)
@@ -175,18 +172,17 @@ final class AgentVault: Sendable {
     }
   }
 
-  /// Buckets that are read in one piece, while no request is answered: 3 ms among 100 000 items.
+  /// Buckets read at once, while no request is answered: 3 ms among 100 000 items.
   private static let readAtOnce = 16
 
-  /// Waits for running calls and wipes the keys. An unlock that is under way opens nothing.
+  /// Waits for running calls and wipes the keys. An unlock in progress will open nothing.
   func lock(because reason: String) { if !beginLocking(because: reason) { finishLocking() } }
 
-  /// Locks the vault for good.
   func end(_ reason: String) { if !beginLocking(because: reason, forGood: true) { finishLocking() } }
 
-  /// Has the vault locked, right away where no call is running, else before it answers another one.
+  /// Locks the vault now, or before the next call.
   ///
-  /// - Returns: false where a call is running, so that the keys are there until that is over: see ``finishLocking()``.
+  /// - Returns: false while a call runs, which keeps the keys: see ``finishLocking()``.
   func beginLocking(because reason: String, forGood: Bool = false) -> Bool {
     locking.withLock { locking in
       locking.count += 1
@@ -200,10 +196,10 @@ final class AgentVault: Sendable {
     return isDone ?? false
   }
 
-  /// Waits for running calls and wipes the keys that were to be wiped by then.
+  /// Waits for running calls, and wipes the keys after earlier requests to lock.
   func finishLocking() { state.withLock { state in lapse(&state) } }
 
-  /// Locks the vault when its time is over, removes remains from its file that are due, and returns the time left; nil once it is
+  /// Locks the vault when its time is over, removes due remains from its file, and returns the time left; nil once it is
   /// locked. The time does not run during a request, which is a use of the vault.
   func lapse() -> Duration? {
     let left = state.withLockIfAvailable { state in
@@ -214,7 +210,6 @@ final class AgentVault: Sendable {
     return left ?? .seconds(1)
   }
 
-  /// The agent's description of the vault.
   func describe() -> (
     id: VaultID?, whyLocked: String, limits: (idle: Duration, lifetime: Duration), idle: Duration, life: Duration
   ) {
@@ -230,7 +225,7 @@ final class AgentVault: Sendable {
     }
   }
 
-  /// The agent's description of the vault for a client of another; nil while it is locked.
+  /// The description for a client of another vault; nil while it is locked.
   var held: AgentStatus.Held? {
     let held = describe()
     return held.id.map { id in
@@ -246,7 +241,7 @@ final class AgentVault: Sendable {
     }
   }
 
-  /// The next request gets any error.
+  /// The next request reports any error.
   private func removeOldBytes(_ state: borrowing State) {
     switch state.unlocked {
     case .none: return
@@ -280,7 +275,7 @@ final class AgentVault: Sendable {
     }
   }
 
-  /// The open file stays readable after another took its name, and would be answered from for hours.
+  /// The open file stays readable after a replacement, and could answer for hours.
   private func checkFile(_ state: inout State) throws(StoreError) {
     let place: VaultPlace, file: FileIdentity?
     switch state.unlocked {
@@ -290,7 +285,7 @@ final class AgentVault: Sendable {
     if try Self.identity(place) != file { drop(&state, "another file stands in the vault's place") }
   }
 
-  /// Notes that the vault was locked or unlocked; no two times are the same, however coarse the clock.
+  /// Records a locking or unlocking; all times differ, however coarse the clock.
   private func turn(_ state: inout State) { state.since = max(clock.sinceBoot(), state.since + .nanoseconds(1)) }
 
   private func drop(_ state: inout State, _ reason: String) {
@@ -303,7 +298,6 @@ final class AgentVault: Sendable {
 }
 
 extension VaultOptions {
-  /// The same options with a client's expectations added.
   fileprivate func narrowed(by expectation: Greeting) -> VaultOptions {
     var options = self
     options.expected = expectation.vault ?? expected
@@ -322,24 +316,24 @@ extension Duration {
   }
 }
 
-/// The machine's two clocks: their difference grows by each time that it was suspended.
+/// The machine's two clocks: their difference grows with each suspension.
 struct AgentClock: Sendable {
-  /// Time since the start of the machine, suspended time included (`CLOCK_BOOTTIME`).
+  /// Time since boot, suspended time included (`CLOCK_BOOTTIME`).
   var sinceBoot: @Sendable () -> Duration
-  /// The same without suspended time (`CLOCK_MONOTONIC`).
+  /// Time since boot without suspended time (`CLOCK_MONOTONIC`).
   var awake: @Sendable () -> Duration
 
   static let machine = AgentClock(
     sinceBoot: { .nanoseconds(coffer_time_since_boot()) }, awake: { .nanoseconds(coffer_time_awake()) })
 
-  /// How long the machine has been suspended since its start.
+  /// Time in suspension since boot.
   ///
-  /// The clocks are read one after the other; ``suspensionTolerance`` covers a process that is paused in between.
+  /// The clocks are read in turn; ``suspensionTolerance`` covers a pause in between.
   var suspended: Duration {
     let awake = awake()
     return sinceBoot() - awake
   }
 
-  /// Nobody suspends a machine for less than this. A pause between the two readings only ever makes the agent lock early.
+  /// Shorter than any suspension. A pause between the readings can only make the agent lock early.
   static let suspensionTolerance = Duration.seconds(1)
 }

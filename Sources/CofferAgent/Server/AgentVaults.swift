@@ -3,11 +3,11 @@ internal import CofferStorage
 internal import CofferVault
 internal import Synchronization
 
-/// The vaults that an agent serves. Each is unlocked by itself, and locked by times of its own.
+/// The vaults of an agent, each unlocked separately and with its own times.
 final class AgentVaults: Sendable {
-  /// Vaults that are unlocked at once, at most: each may have 64 MiB of descriptions in guarded memory, and two open files.
+  /// The most unlocked vaults: each may have 64 MiB of descriptions in guarded memory, and two open files.
   static let mostUnlocked = 8
-  /// Remembered places, at most, with the reasons why they are locked: a client may name any.
+  /// The most remembered places, with the reasons why they are locked: clients may name any.
   static let mostPlaces = 64
 
   private let settings: AgentSettings
@@ -18,9 +18,9 @@ final class AgentVaults: Sendable {
     var hasEnded = false
   }
   private let places: Mutex<Places>
-  /// One unlocking at a time, outside of the vaults' own locks: requests are told meanwhile that the vault is locked.
+  /// One unlocking at a time, outside of the vaults' locks: requests meanwhile report a locked vault.
   private let guesses = Mutex(Guesses())
-  /// Clients that wait for a change, of any vault.
+  /// Clients that wait for a change of any vault.
   let watchers = Watchers()
 
   init(_ settings: AgentSettings, clock: AgentClock) {
@@ -31,10 +31,7 @@ final class AgentVaults: Sendable {
 
   private var all: [AgentVault] { places.withLock { $0.vaults } }
 
-  /// The vault at `path`; at none the one that the agent was started for.
-  ///
-  /// - Throws: ``/CofferPlatform/StoreError/Kind/otherVault`` for a path that begins at a current folder, of which the agent has
-  ///   another.
+  /// - Throws: ``/CofferPlatform/StoreError/Kind/otherVault`` for a relative path: the agent has another current folder.
   func at(_ path: String) throws(StoreError) -> AgentVault {
     try places.withLock { (places) throws(StoreError) in
       let path = path.isEmpty ? settings.vault.description : path
@@ -47,7 +44,7 @@ final class AgentVaults: Sendable {
           remedy: .leaveAgentOut)
       }
       if places.vaults.count >= Self.mostPlaces, let old = places.vaults.dropFirst().firstIndex(where: { !$0.isUnlocked }) {
-        // An unlock of it that is under way would hold a key that nobody locks.
+        // Otherwise an unlock in progress would hold a key that nobody locks.
         places.vaults.remove(at: old).end("too many other vaults were asked for")
       }
       let vault = AgentVault(settings(of: place), clock: clock, watchers: watchers)
@@ -57,7 +54,7 @@ final class AgentVaults: Sendable {
     }
   }
 
-  /// The settings for a vault beside the agent's first one, without the expectations about that.
+  /// Settings without the expectations about the agent's first vault.
   private func settings(of place: VaultPlace) -> AgentSettings {
     var settings = settings
     settings.vault = place
@@ -65,11 +62,9 @@ final class AgentVaults: Sendable {
     return settings
   }
 
-  /// Unlocks `vault`.
-  ///
   /// - Throws: ``/CofferPlatform/StoreError/Kind/busy`` while guesses are slowed down,
-  ///   ``/CofferPlatform/StoreError/Kind/otherVault`` where too many vaults are unlocked; what opening and unlocking the vault
-  ///   throws.
+  ///   ``/CofferPlatform/StoreError/Kind/otherVault`` if too many vaults are unlocked; the errors of opening and unlocking
+  ///   the vault.
   func unlock(
     _ vault: AgentVault, with credentials: consuming Credentials, _ expectation: Greeting, _ times: UnlockTimes
   ) throws(StoreError) {
@@ -92,13 +87,12 @@ final class AgentVaults: Sendable {
     }
   }
 
-  /// Those that are unlocked, in the order in which they were first asked for.
+  /// Unlocked vaults, in the order of first request.
   var unlocked: [AgentVault] { all.filter(\.isUnlocked) }
 
-  /// Waits for running calls and wipes all keys.
   func lock(because reason: String) { Self.lock(all, because: reason) }
 
-  /// No key waits for a call that is running in another vault.
+  /// No key waits for a running call in another vault.
   private static func lock(_ vaults: [AgentVault], because reason: String, forGood: Bool = false) {
     let running = vaults.filter { !$0.beginLocking(because: reason, forGood: forGood) }
     for vault in running { vault.finishLocking() }
@@ -106,7 +100,6 @@ final class AgentVaults: Sendable {
 
   private static let ended = "the agent ended"
 
-  /// Locks all vaults, for good.
   func end() {
     let vaults = places.withLock { places in
       places.hasEnded = true
@@ -115,6 +108,6 @@ final class AgentVaults: Sendable {
     Self.lock(vaults, because: Self.ended, forGood: true)
   }
 
-  /// Locks each vault whose time is over, and returns how long until that may be so of one; nil where all are locked.
+  /// Locks vaults whose time is over; returns the shortest time left, nil if all are locked.
   func lapse() -> Duration? { unlocked.compactMap { $0.lapse() }.min() }
 }

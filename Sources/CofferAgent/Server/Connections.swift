@@ -4,21 +4,21 @@ internal import Dispatch
 internal import Synchronization
 internal import SystemPackage
 
-/// The connections that are open, each with a thread.
+/// The open connections, each with a thread.
 final class Connections: Sendable {
-  /// Connections at once: twice as many as a busy machine has shells and builds asking; each costs a thread and, at most, a
+  /// The most connections: twice the shells and builds that ask on a busy machine; each costs a thread and at most a
   /// message.
   static let most = 128
-  /// Bytes of a thread's stack: SQLite's and the coding's deepest calls need a tenth of it.
+  /// The deepest calls of SQLite and the coding need a tenth of it.
   static let stackBytes = 1 << 20
 
-  /// One connection, as the others know it.
+  /// A connection, as seen by the others.
   final class Mark: Sendable {
     fileprivate let descriptor: Int32
     fileprivate let waitingSince = Mutex<ContinuousClock.Instant?>(.now)
     fileprivate init(_ descriptor: Int32) { self.descriptor = descriptor }
 
-    /// Runs `body` as something that is the client's turn: while it lasts, the connection may be ended for another.
+    /// Runs `body`, which waits for the client: meanwhile the connection may be ended in favor of another.
     func waiting<Result: ~Copyable, Failure>(_ body: () throws(Failure) -> Result) throws(Failure) -> Result {
       waitingSince.withLock { $0 = .now }
       defer { waitingSince.withLock { $0 = nil } }
@@ -31,15 +31,14 @@ final class Connections: Sendable {
 
   var count: Int { open.withLock { $0.count } }
 
-  /// Holds a conversation on `socket` on a thread of its own. Where there are too many, the one whose client has been silent for
-  /// longest is ended.
+  /// Holds a conversation on a new thread. Above the limit, the client that has been silent longest is disconnected.
   func serve(
     _ socket: consuming LocalSocket, _ conversation: @escaping @Sendable (borrowing LocalSocket, Mark) -> Void
   ) throws(StoreError) {
     let mark = Mark(socket.descriptor)
     let box = SocketBox(socket)
     try open.withLock { (open) throws(StoreError) in
-      // Those that were ended need a moment to go.
+      // Ended connections need a moment to close.
       guard open.count < 2 * Self.most else {
         throw StoreError(.busy, "too many clients", place: "agent", cure: "try again")
       }
@@ -50,7 +49,7 @@ final class Connections: Sendable {
     do throws(StoreError) {
       try DetachedThread.start(stackBytes: Self.stackBytes, place: "agent") { [self] in
         box.withSocket { conversation($0, mark) }
-        // Before the descriptor is closed and its number used again.
+        // Before the descriptor is closed and its number reused.
         _ = open.withLock { $0.removeValue(forKey: ObjectIdentifier(mark)) }
         box.close()
         running.leave()
@@ -62,7 +61,6 @@ final class Connections: Sendable {
     }
   }
 
-  /// Ends every conversation and waits until they have.
   func endAll() {
     open.withLock { open in for mark in open.values { shutdown(mark.descriptor, Int32(SHUT_RDWR)) } }
     running.wait()

@@ -23,7 +23,7 @@ extension Conversation {
     }
     let items = staged.items
     server.staging.leave(&staged)
-    // A client whose connection broke off goes on with another one, which knows nothing of what came before.
+    // After a loss, a client continues on another connection, which has none of the earlier items.
     guard items.count == Int(clamping: count) else {
       throw .refused(
         StoreError(

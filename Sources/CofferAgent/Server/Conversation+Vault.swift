@@ -3,7 +3,6 @@ internal import CofferStorage
 internal import CofferVault
 
 extension Conversation {
-  /// Answers a request for items.
   func answerFromVault(
     _ request: AgentProtocol.Request, _ frame: borrowing Frame, on socket: borrowing LocalSocket
   ) throws(AnswerFailure) {
@@ -73,7 +72,7 @@ extension Conversation {
     let isDeserted = { [descriptor = socket.descriptor] in LocalSocket.isDeserted(descriptor) }
     try change(on: socket) { (vault) throws(StoreError) in
       try vault.commit(batch, service: service) { () throws(StoreError) in
-        // Nobody hears of it: the answer to a client that is gone ends the connection.
+        // Never reported: the answer to a departed client ends the connection.
         if isDeserted() { throw TransportFailure.gone.error }
       }
     }
@@ -86,14 +85,14 @@ extension Conversation {
     do throws(StoreError) { return try frame.arguments(body) } catch { throw .refused(error) }
   }
 
-  /// Runs `body`, after which a failure may still be answered, with the vault.
+  /// Runs `body` with the vault; a failure may still be answered.
   func withVault<Result: Sendable>(
     isUse: Bool = true, _ body: (borrowing UnlockedVault) throws(StoreError) -> Result
   ) throws(AnswerFailure) -> Result {
     do throws(StoreError) { return try use(isUse: isUse, body) } catch { throw .refused(error) }
   }
 
-  /// Sends `elements` in as many frames as they need, each of which says how many it holds.
+  /// Sends `elements` in as many frames as necessary, each with its count.
   func pages<Elements: RandomAccessCollection>(
     of elements: Elements, on socket: borrowing LocalSocket,
     _ put: (Elements.Element, inout FrameWriter) throws(StoreError) -> Void
@@ -116,10 +115,10 @@ extension Conversation {
   }
 }
 
-/// How answering a request failed.
+/// Why a request was not answered.
 enum AnswerFailure: Error {
   /// The request failed, or its answer cannot be sent: the client gets the error, unless its change was made.
   case refused(StoreError)
-  /// The client cannot be told anything more: the connection ends.
+  /// The client cannot be reached any more: the connection ends.
   case transport(TransportFailure)
 }

@@ -4,22 +4,20 @@ internal import CofferStorage
 internal import CofferVault
 internal import SystemPackage
 
-/// One client's questions and the answers to them, on the client's thread.
+/// Answers one client, on its thread.
 final class Conversation {
   let server: AgentServer
   private let mark: Connections.Mark
   private var greeting: Greeting?
-  /// The client, once it is needed.
   private var author: Author?
-  /// Items that wait to be added.
   var staged = StagedItems()
-  /// Whether the request at hand has changed the vault: it cannot be answered by a failure any more.
+  /// Whether this request has changed the vault: its answer can be no failure any more.
   private var hasChanged = false
 
-  /// How long a client may take to say its first word, and how long it may be silent afterwards.
+  /// A client's longest silence before its first request, and afterwards.
   private static let firstSilence = Duration.seconds(5)
   private static let longestSilence = Duration.seconds(300)
-  /// How long a message may take, either way: the largest are of some megabytes, and both ends are on one machine.
+  /// The limit for a message in either direction: the largest are a few megabytes, within one machine.
   private static let wholeMessage = Duration.seconds(10)
 
   init(_ server: AgentServer, _ mark: Connections.Mark) {
@@ -27,10 +25,10 @@ final class Conversation {
     self.mark = mark
   }
 
-  /// Answers until the client goes, is silent for too long, or says what cannot be understood.
+  /// Answers until the client leaves, is silent for too long, or sends something malformed.
   func hold(with socket: borrowing LocalSocket) {
-    // An answer that could not be sent, or not whole, is followed by the end of the connection and by nothing else: a client
-    // would take more bytes for the rest of it, and a failure for what became of its request.
+    // After an incomplete answer the connection must end at once: a client would take more bytes for the rest of it, and a
+    // failure for the outcome of its request.
     do throws(AnswerFailure) { while try answerNext(on: socket) {} } catch {}
     server.staging.leave(&staged)
   }
@@ -41,7 +39,7 @@ final class Conversation {
     do throws(TransportFailure) {
       arrival = try mark.waiting { () throws(TransportFailure) in try socket.receive(begins: silence, whole: Self.wholeMessage) }
     } catch {
-      // Nothing was done of a request that was not read. Where the next one begins is not known.
+      // The unread request has no effect. The start of the next one is unknown.
       try fail(error.error, on: socket)
       return false
     }
@@ -64,10 +62,11 @@ final class Conversation {
       try answer(request, frame, on: socket)
       return request != .stop
     } catch {
-      // A client that failed to receive, or whose change was made and cannot be told, is told by the end of the connection.
+      // Only the end of the connection reports to a client that failed to receive, or whose change was made and cannot be
+      // confirmed.
       guard case .refused(let error) = error, !hasChanged else { throw error }
       try fail(error, on: socket)
-      // After a failed greeting the request that came with it must not be answered for another vault.
+      // After a failed greeting, the request after it must not be answered for another vault.
       return request != .greet
     }
   }
@@ -99,7 +98,7 @@ final class Conversation {
       try done(on: socket) { (_) throws(StoreError) in }
     case .stop:
       try checked { () throws(StoreError) in try frame.noArguments() }
-      // After the answer, also to a client that does not wait for it.
+      // After the answer, even if the client does not wait for it.
       defer { server.stop() }
       server.vaults.lock(because: "the agent ended")
       try done(on: socket) { (_) throws(StoreError) in }
@@ -137,7 +136,7 @@ final class Conversation {
     }
   }
 
-  /// The vault that the greeting named, else the one that the agent was started for.
+  /// The greeting's vault, else the agent's first.
   private var vault: AgentVault {
     get throws(StoreError) { try server.vaults.at(greeting?.path ?? "") }
   }
@@ -160,16 +159,16 @@ final class Conversation {
     return greeting
   }
 
-  /// - Throws: ``/CofferPlatform/StoreError/Kind/otherVault`` for a path that is not whole,
-  ///   ``/CofferPlatform/StoreError/Kind/replaced`` for another vault than is expected.
+  /// - Throws: ``/CofferPlatform/StoreError/Kind/otherVault`` for a relative path,
+  ///   ``/CofferPlatform/StoreError/Kind/replaced`` for another vault than expected.
   private func checkGreeting() throws(StoreError) {
     guard let greeting, !greeting.path.isEmpty else { return }
     let vault = try vault
     try greeting.check(vault.describe().id, at: vault.settings.vault)
   }
 
-  /// Runs `body` with the vault that the greeting asked for: of that id, at least as new, and of a key that comes from all that
-  /// the client knows. That is checked each time, as the vault goes on meanwhile.
+  /// Runs `body` after checking the greeting's demands on the vault: its id, its least commit, and a key that comes from all
+  /// invitations known to the client. Checked each time, as the vault changes meanwhile.
   func use<Result: Sendable>(
     isUse: Bool = true, _ body: (borrowing UnlockedVault) throws(StoreError) -> Result
   ) throws(StoreError) -> Result {
@@ -192,9 +191,8 @@ final class Conversation {
     }
   }
 
-  /// Runs `body`, which changes the vault, in the name of the client, if that still waits for an answer: one that was not
-  /// answered in time has told its user so. It may go right after it was looked for, which is then a change whose outcome it does
-  /// not know.
+  /// Runs `body`, which changes the vault, in the name of the client, if that still waits: it reports a missing answer to
+  /// its user. If it leaves right after this check, the outcome is unknown to it.
   func change<Result: Sendable>(
     on socket: borrowing LocalSocket, _ body: (borrowing UnlockedVault) throws(StoreError) -> Result
   ) throws(AnswerFailure) -> Result {
@@ -209,12 +207,10 @@ final class Conversation {
     return result
   }
 
-  /// Runs `body`, whose errors the client is told of.
   func checked<Result: ~Copyable>(_ body: () throws(StoreError) -> Result) throws(AnswerFailure) -> Result {
     do throws(StoreError) { return try body() } catch { throw .refused(error) }
   }
 
-  /// Sends the answer, or its last page.
   func done(
     on socket: borrowing LocalSocket, _ body: (inout FrameWriter) throws(StoreError) -> Void
   ) throws(AnswerFailure) {
@@ -244,7 +240,7 @@ final class Conversation {
 }
 
 extension Greeting {
-  /// - Throws: ``/CofferPlatform/StoreError/Kind/replaced`` for another vault than the client expects; a locked one is no other.
+  /// - Throws: ``/CofferPlatform/StoreError/Kind/replaced`` for another vault than expected; a locked one does not count.
   fileprivate func check(_ found: VaultID?, at place: VaultPlace) throws(StoreError) {
     guard let expected = vault, let found, found != expected else { return }
     throw StoreError(

@@ -1,16 +1,16 @@
 internal import CofferPlatform
 internal import CofferStorage
 
-/// Slows down who tries passphrases: each failure after the third doubles the time before the next try counts.
+/// Slows down guesses: each failure after the third doubles the wait.
 ///
-/// The file can be attacked without the agent, at the cost of Argon2id; the agent shall not be the cheaper way.
+/// An attack on the file costs Argon2id; the agent must not be cheaper.
 struct Guesses {
   private var failures = 0
   private var notBefore = Duration.zero
 
-  /// Mistakes that cost nothing.
+  /// Failures without a wait.
   private static let free = 3
-  /// The longest wait: an owner with the passphrase is back soon.
+  /// The longest wait in seconds: an owner with the passphrase is back soon.
   private static let longest = 64
 
   /// - Throws: ``/CofferPlatform/StoreError/Kind/busy`` before the wait is over.

@@ -3,20 +3,20 @@ internal import CofferStorage
 internal import CofferVault
 internal import Synchronization
 
-/// Items of one client that wait to be added in one transaction: they may be more than fits in a message.
+/// A client's items to add in one transaction, which may exceed one message.
 struct StagedItems: Sendable {
   fileprivate(set) var items: [ImportedItem] = []
   fileprivate var bytes = 0
 }
 
-/// The room for items that wait, which all clients share: each of them alone could else fill the memory.
+/// The memory for waiting items, shared by all clients, each of which could otherwise exhaust it.
 final class Staging: Sendable {
   private let used = Mutex(0)
 
-  /// Has `new`, which came as so many bytes, wait behind those that do.
+  /// Appends `new`, which took `bytes` in a message, to the waiting items.
   ///
-  /// - Throws: ``/CofferPlatform/StoreError/Kind/tooLarge(limit:)`` where they are too many,
-  ///   ``/CofferPlatform/StoreError/Kind/busy`` where those of others take the room.
+  /// - Throws: ``/CofferPlatform/StoreError/Kind/tooLarge(limit:)`` if they are too many,
+  ///   ``/CofferPlatform/StoreError/Kind/busy`` if other clients' items take the room.
   func take(_ new: [ImportedItem], bytes: Int, into staged: inout StagedItems) throws(StoreError) {
     guard staged.items.count + new.count <= AgentProtocol.mostStaged else {
       throw Self.tooLarge(AgentProtocol.mostStaged, "more than \(AgentProtocol.mostStaged) items to be added at once")
@@ -39,7 +39,6 @@ final class Staging: Sendable {
     StoreError(.tooLarge(limit: limit), what, cure: "add fewer, or unlock the vault in this process")
   }
 
-  /// Drops the waiting items.
   func leave(_ staged: inout StagedItems) {
     used.withLock { $0 -= staged.bytes }
     staged = StagedItems()

@@ -4,11 +4,11 @@ internal import CofferVault
 internal import Synchronization
 internal import SystemPackage
 
-/// The conversations that wait for something to happen to the vault.
+/// The conversations that wait for changes.
 final class Watchers: Sendable {
   private let bells = Mutex<[ObjectIdentifier: Bell]>([:])
 
-  /// Wakes them all; any thread may.
+  /// Wakes them all, from any thread.
   func tell() {
     bells.withLock { bells in for bell in bells.values { bell.ring() } }
   }
@@ -18,22 +18,19 @@ final class Watchers: Sendable {
 }
 
 extension AgentVault {
-  /// How long a question waits: less than a client does for an answer.
+  /// Less than a client waits for an answer.
   private static let longestWatch = Duration.seconds(30)
-  /// The pauses after which the file is looked at again: its log is written before a commit can be seen, and nothing is heard of
-  /// that.
+  /// Pauses before the file is read again: its log is written before a commit becomes visible, which is not notified.
   private static let looks: [Duration] = [
     .milliseconds(2), .milliseconds(8), .milliseconds(32), .milliseconds(128), .milliseconds(512),
   ]
 
-  /// The current moment, once it differs from `known`, ``longestWatch`` is over, or the client at the other end of `socket` has
-  /// gone.
+  /// The current moment, once it differs from `known`, ``longestWatch`` is over, or the client has left.
   func moment(after known: AgentMoment?, of socket: borrowing LocalSocket) throws(StoreError) -> AgentMoment {
     let bell = try Bell()
     watchers.add(bell)
     defer { watchers.remove(bell) }
-    // Started before the first look, so that nothing is missed in between. Where it cannot be, changes of others are seen at the
-    // end.
+    // Started before the first comparison, so that nothing is missed. Without it, others' changes are seen at the end.
     let watch = try watchPlace(bell)
     defer { watch?.cancel() }
     let deadline = ContinuousClock.now + Self.longestWatch
@@ -48,7 +45,7 @@ extension AgentVault {
       ]
       let limit = min(left, rest.first ?? left)
       _ = poll(&waiting, 2, Int32(clamping: Int64(limit / .milliseconds(1)) + 1))
-      // It goes, or asks on without the answer.
+      // The client leaves, or sends a request without waiting for the answer.
       guard waiting[1].revents == 0 else { return now }
       if waiting[0].revents != 0 {
         bell.silence()

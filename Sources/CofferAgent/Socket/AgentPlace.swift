@@ -3,22 +3,22 @@ internal import CofferStorage
 internal import CofferVault
 internal import SystemPackage
 
-/// Where the agent of a user listens: `agent.sock` in a folder that is this user's alone, beside the lock of the one instance.
+/// A user's agent: `agent.sock` in a private folder, beside the lock of the one instance.
 struct AgentPlace: Sendable {
   let folder: FilePath
   var socket: FilePath { folder.appending("agent.sock") }
   var lock: FilePath { folder.appending("agent.lock") }
 
-  /// Clients that may wait to be accepted: more than may be connected.
+  /// More clients may wait than may be connected.
   private static let backlog: Int32 = 256
-  /// How long a connection may wait for room in that queue: a stopped agent shall not stop its clients.
+  /// Milliseconds to wait for room in that queue: a stopped agent must not block its clients.
   private static let patience: Int32 = 2000
 
-  /// A connection to the agent; nil where none listens.
+  /// A connection to the agent; nil if none listens.
   ///
-  /// - Throws: ``/CofferPlatform/StoreError`` `.denied` when the folder or the listener is another user's; `.busy`, `.io`.
+  /// - Throws: ``/CofferPlatform/StoreError`` `.denied` if the folder or the listener is another user's; `.busy`, `.io`.
   func connect() throws(StoreError) -> LocalSocket? {
-    // Without a socket, a defect of its folder does not matter to a client that only asks.
+    // Without a socket, a defect of its folder does not matter to a client.
     guard socket.withPlatformString({ access($0, F_OK) }) == 0 else { return nil }
     guard let folder = try TrustedPath.privateFolder(folder) else { return nil }
     let descriptor = try Self.reachable(folder) { coffer_local_connect($0, Self.patience) }
@@ -31,7 +31,6 @@ struct AgentPlace: Sendable {
     return connection
   }
 
-  /// Whether somebody listens under the name.
   func isListening() throws(StoreError) -> Bool {
     switch try connect() {
     case .some: true
@@ -39,7 +38,7 @@ struct AgentPlace: Sendable {
     }
   }
 
-  /// A listening socket under the name, which a dead agent may have left. The caller holds the lock.
+  /// A listening socket in place of a dead agent's. The caller holds the lock.
   func listen() throws(StoreError) -> Int32 {
     let stale = socket.withPlatformString { unlink($0) }
     guard stale == 0 || errno == ENOENT else { throw StoreError(errno: errno, "remove a stale socket", place: socket) }
@@ -67,7 +66,7 @@ struct AgentPlace: Sendable {
     }
   }
 
-  /// Lends a path of the socket that fits an address, whose length is 107 bytes on Linux however deep the folder is.
+  /// Lends a path of the socket that fits an address (107 bytes on Linux), however deep the folder is.
   private static func reachable(_ folder: FilePath, _ body: (UnsafePointer<CChar>) -> Int32) throws(StoreError) -> Int32 {
     let path = folder.appending("agent.sock")
     #if os(Linux)
@@ -85,17 +84,16 @@ struct AgentPlace: Sendable {
   }
 }
 
-/// The process at the other end of a connection.
 enum PeerProcess {
   /// The author in the vault's log for requests from `socket`.
   ///
-  /// User and process are as the kernel noted them when the client connected; the program is the current name of that process. A
-  /// client of another namespace has no number and no name here.
+  /// The kernel recorded user and process at the connection; the program is that process's current name. A client of another
+  /// namespace has neither number nor name here.
   ///
-  /// - Parameter behalf: the process that the client claims to work for. It is named in its place, marked as a claim.
+  /// - Parameter behalf: the process that the client claims to work for, which the log names as a claim.
   static func author(at socket: borrowing LocalSocket, for behalf: Behalf?) -> Author {
     var user: UInt32 = 0
-    // Known to succeed: an accepted client was asked for its user before.
+    // Cannot fail: the accepted client's user was read before.
     _ = coffer_peer_user(socket.descriptor, &user)
     let process = coffer_peer_process(socket.descriptor)
     if let behalf {
@@ -106,24 +104,24 @@ enum PeerProcess {
     return Author(user: user, process: UInt32(clamping: process), program: process > 0 ? name(of: process) : "")
   }
 
-  /// Characters of a claimed program's name; the kernel's own names are shorter.
+  /// The limit for a claimed program's name; the kernel's are shorter.
   private static let longestClaim = 32
 
-  /// Bytes that the kernel keeps of a process's own name (`TASK_COMM_LEN` less its zero).
+  /// Bytes of a process's name in the kernel (`TASK_COMM_LEN` without its zero).
   private static let keptName = 15
 
-  /// The name of a process; empty where it cannot be known. Source: proc(5).
+  /// The name of a process; empty if unknown. Source: proc(5).
   ///
-  /// Not `/proc/PID/exe`, which is closed where a process forbids others to look into it, as this program does.
+  /// `/proc/PID/exe` is unreadable for processes that forbid inspection, as this program does.
   private static func name(of process: Int32) -> String {
     let short = text("/proc/\(process)/comm").split(separator: "\n").first.map(String.init) ?? ""
     guard short.utf8.count == keptName else { return short }
-    // Cut by the kernel: the command line has it whole, if it has it.
+    // Cut by the kernel: the command line may have all of it.
     let word = text("/proc/\(process)/cmdline").split(separator: "\0").first
     let whole = word?.split(separator: "/").last.map(String.init) ?? ""
     return whole.hasPrefix(short) ? whole : short
   }
 
-  // It has ended, or is hidden from us: it goes on without a name.
+  // The process has ended, or is hidden from us.
   private static func text(_ path: String) -> String { KernelFile.text(path) ?? "" }
 }

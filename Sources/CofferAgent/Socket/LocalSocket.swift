@@ -3,7 +3,7 @@ internal import CofferPlatform
 internal import CofferStorage
 internal import SystemPackage
 
-/// A connected socket of this machine. Moves frames, each within a time that no peer can stretch.
+/// A connected local socket for frames, with time limits that no peer can extend.
 struct LocalSocket: ~Copyable {
   let descriptor: Int32
 
@@ -11,12 +11,11 @@ struct LocalSocket: ~Copyable {
 
   deinit { close(descriptor) }
 
-  /// What became of waiting for a frame.
   enum Arrival: ~Copyable {
     case frame(Frame)
     /// The peer closed the connection between two frames.
     case closed
-    /// Nothing began within the time for it.
+    /// Nothing began in time.
     case silence
   }
 
@@ -56,7 +55,7 @@ struct LocalSocket: ~Copyable {
     do throws(SecretMemoryError) { return try SecretBytes(zeros: count) } catch { throw .unmade(StoreError(memory: error)) }
   }
 
-  /// Fills `buffer`; false when the peer closed before its first byte, where it may.
+  /// Fills `buffer`; false if the peer closed before its first byte, and `mayEnd`.
   private func fill(
     _ buffer: UnsafeMutableRawBufferPointer, _ deadline: ContinuousClock.Instant, mayEnd: Bool
   ) throws(TransportFailure) -> Bool {
@@ -88,7 +87,7 @@ struct LocalSocket: ~Copyable {
     try send(frame, within: limit, count: &count)
   }
 
-  /// Sends all of `frame` within `limit`, and counts the bytes that went.
+  /// Sends all of `frame` within `limit`, and counts the bytes sent.
   func send(_ frame: UnsafeRawBufferPointer, within limit: Duration, count: inout Int) throws(TransportFailure) {
     let deadline = ContinuousClock.now + limit
     var rest = frame
@@ -107,16 +106,16 @@ struct LocalSocket: ~Copyable {
     }
   }
 
-  /// Whether the peer has closed, or said something unasked: either way nothing more can be asked here.
+  /// Whether the peer has closed, or sent something unasked: the connection is unusable.
   var isSpent: Bool {
     var waiting = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
     return poll(&waiting, 1, 0) != 0
   }
 
-  /// Whether the peer has closed the connection, so that nobody hears an answer.
+  /// Whether the peer has closed the connection, and cannot receive an answer.
   var isDeserted: Bool { Self.isDeserted(descriptor) }
 
-  /// The same of a socket that is lent elsewhere at the moment.
+  /// The same for a socket that is lent elsewhere.
   static func isDeserted(_ descriptor: Int32) -> Bool {
     var waiting = pollfd(fd: descriptor, events: 0, revents: 0)
     return poll(&waiting, 1, 0) > 0 && waiting.revents & Int16(POLLHUP | POLLERR) != 0

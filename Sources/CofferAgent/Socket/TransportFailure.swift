@@ -3,25 +3,24 @@ internal import CofferPlatform
 internal import CofferStorage
 internal import SystemPackage
 
-/// How moving a frame over a socket failed. Nothing that a vault or a message says is among these.
+/// Why a frame could not be sent or received. It never has contents of a vault or a message.
 enum TransportFailure: Error {
-  /// The peer went away.
   case gone
-  /// The peer takes longer than a frame may.
+  /// The peer exceeds a frame's time limit.
   case slow
   /// A system call failed: `doing` names the attempt, `code` is its `errno`.
   case system(doing: String, code: Int32)
-  /// The peer announces a body too short for a version and a kind.
+  /// The announced body is too short for a version and a kind.
   case tooShort
-  /// The peer announces a body of so many bytes, more than ``AgentProtocol/largestBody``.
+  /// The announced body exceeds ``AgentProtocol/largestBody``.
   case tooLarge(bytes: Int)
   /// This end cannot make the frame: guarded memory is exhausted.
   case unmade(StoreError)
 
-  /// What errors of the conversation itself name as their place.
+  /// The place in errors of the conversation itself.
   private static let placeName = "agent.sock"
 
-  /// The failure as a caller outside of the agent's modules is told of it.
+  /// For callers outside of the agent's modules.
   var error: StoreError {
     switch self {
     case .gone:

@@ -4,32 +4,32 @@ internal import CofferStorage
 internal import CofferVault
 internal import SystemPackage
 
-/// A client's first frame: the vault that it means.
+/// A client's first frame, which names its vault.
 struct Greeting: Sendable {
-  /// The vault's path as the client has it; empty for whichever the agent holds, which only questions about the agent may do.
+  /// The vault's path at the client; empty for the agent's first, only in questions about the agent.
   var path: String
-  /// The vault that must be found.
+  /// The expected vault.
   var vault: VaultID?
   /// The oldest commit that the client accepts.
   var leastGeneration: UInt64?
-  /// The invitations that the client was given to this vault.
+  /// The client's invitations to this vault.
   var invitations: [Invitation] = []
-  /// Those of its identity, to whichever vaults.
+  /// Its identity's invitations, to any vaults.
   var known: [Invitation] = []
-  /// Another process that the client works for, as it says.
+  /// Another process that the client claims to work for.
   var behalf: Behalf?
 
-  /// Those that a vault must hold against: all that were given, and those of the identity that are to it.
+  /// The invitations that a vault must satisfy: all given ones, and the identity's to it.
   func invitations(to vault: VaultID) -> [Invitation] { invitations + known.filter { $0.vault == vault } }
 }
 
-/// After how long a vault that is being unlocked shall be locked again; nil for as long as the agent was started with.
+/// The limits of a vault to unlock; nil for the agent's own.
 struct UnlockTimes: Sendable {
   var idle: Duration?
   var lifetime: Duration?
 }
 
-// What client and agent say of themselves: the greeting, what unlocks the vault, the agent's state.
+// Fields about client and agent: the greeting, the credentials, the agent's state.
 extension FrameWriter {
   mutating func put(_ greeting: Greeting) throws(StoreError) {
     try put(greeting.path)
@@ -77,7 +77,7 @@ extension FrameWriter {
   }
 
   mutating func put(_ times: UnlockTimes) throws(StoreError) {
-    // No time at all is as good as locked: nobody asks for that, and it stands for the agent's own.
+    // Nobody requests zero, which would mean locked: it stands for the agent's own limit.
     for time in [times.idle, times.lifetime] { try put(UInt64(clamping: time.map { max(1, $0.components.seconds) } ?? 0)) }
   }
 

@@ -1,12 +1,12 @@
 internal import CofferVault
 
-/// The state of the agent's vault at one moment, to be compared with another.
+/// A comparable state of the agent's vault.
 package struct AgentMoment: Sendable, Equatable {
-  /// The vault that is unlocked; nil while none is.
+  /// The unlocked vault; nil if none.
   package var vault: VaultID?
   /// Its last commit.
   package var generation: UInt64 = 0
-  /// When the agent locked or unlocked it last, in nanoseconds since the start of the machine: a vault that was locked and
-  /// unlocked in between is told of too, and of two moments the later one can be known, also beside another agent's.
+  /// When the agent last locked or unlocked it, in nanoseconds since boot: a vault locked and unlocked in between differs
+  /// too, and the later of two moments is known, even across agents.
   package var since: UInt64 = 0
 }

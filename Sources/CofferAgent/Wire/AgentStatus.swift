@@ -5,26 +5,26 @@ public import SystemPackage
 
 /// The status of an agent.
 public struct AgentStatus: Sendable, Equatable {
-  /// Its process.
+  /// Its process id.
   public let process: Int32
-  /// The vault that the client names, else the one that the agent was started for: of that is what follows.
+  /// The client's vault, else the agent's first: the following properties describe it.
   public let vault: VaultPlace
   /// The vault's id; nil while it is locked.
   public let unlocked: VaultID?
-  /// Why it is locked; empty while it is not.
+  /// Why it is locked; empty if it is not.
   public let whyLocked: String
-  /// Its limits, and the time left of each while it is unlocked.
+  /// Its limits, and the time left of each while unlocked.
   public let idle: Duration, lifetime: Duration, idleLeft: Duration, lifetimeLeft: Duration
-  /// The other vaults that it holds unlocked.
+  /// The other unlocked vaults.
   public let others: [Held]
-  /// Connections that are open, the one that asks among them.
+  /// Open connections, including the asking one.
   public let connections: Int
-  /// Bytes of its guarded memory that the system refused to lock against swapping.
+  /// Bytes of its guarded memory not locked against swapping.
   public let unlockedMemory: Int
 
-  /// Another vault that an agent holds unlocked.
+  /// Another unlocked vault of an agent.
   public struct Held: Sendable, Equatable {
-    /// Where it is.
+    /// Its place.
     public let vault: VaultPlace
     /// Its id.
     public let id: VaultID
@@ -33,19 +33,18 @@ public struct AgentStatus: Sendable, Equatable {
   }
 }
 
-/// How an agent works.
+/// The settings of an agent.
 public struct AgentSettings: Sendable {
-  /// The folder of its socket and lock, made with mode 0700 where it is missing.
+  /// The folder of its socket and lock, made with mode 0700 if missing.
   public var folder: FilePath
-  /// The vault it is for first of all, and what that is compared with. Others that it is asked for are compared with the same
-  /// pins.
+  /// Its first vault, and the comparisons for it. Further vaults use the same pins.
   public var vault: VaultPlace, options: VaultOptions
-  /// After how long without a request the vault is locked.
+  /// The time without a request after which the vault is locked.
   public var idle: Duration
-  /// After how long the vault is locked, however busy. Both times go on while the machine is suspended.
+  /// The time after which the vault is locked in any case. Both times include suspension of the machine.
   public var lifetime: Duration
 
-  /// A quarter of an hour: a coffee, not a lunch.
+  /// A quarter of an hour.
   public static let standardIdle = Duration.seconds(15 * 60)
   /// A working day.
   public static let standardLifetime = Duration.seconds(8 * 3600)
@@ -55,7 +54,7 @@ public struct AgentSettings: Sendable {
   /// - Parameters:
   ///   - folder: the folder of its socket and lock.
   ///   - vault: its first vault.
-  ///   - options: the comparisons for the vault. A program takes those of its places, which notice a vault that was rolled back.
+  ///   - options: the comparisons for the vault. Those of the program's places notice a vault that was rolled back.
   ///   - idle: the time without a request after which the vault is locked.
   ///   - lifetime: the time after which it is locked in any case.
   public init(

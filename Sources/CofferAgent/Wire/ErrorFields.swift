@@ -1,7 +1,7 @@
 internal import CofferPlatform
 internal import CofferStorage
 
-/// The cause of an error in the agent, as its text.
+/// The text of an error's cause in the agent.
 struct AgentCause: Error, Sendable, CustomStringConvertible { let description: String }
 
 extension FrameWriter {
@@ -14,7 +14,7 @@ extension FrameWriter {
     try put(error.underlying.map { "\($0)" })
   }
 
-  /// A code, and what some kinds carry: two integers and a text. The text of the others is the remedy.
+  /// A code, and the data of some kinds: two integers and a text, which is the remedy for the other kinds.
   private mutating func put(_ kind: StoreError.Kind, _ remedy: StoreError.Remedy?) throws(StoreError) {
     var first = 0, second = 0, detail = remedy?.rawValue ?? ""
     switch kind {
@@ -48,7 +48,7 @@ extension FrameReader {
     guard let kind = StoreError.Kind.all.first(where: { $0.code == number }) else {
       throw Self.malformed("it has an unknown kind of error")
     }
-    // One that this build does not know: the cure says it.
+    // Nil if unknown to this build: the cure has the advice.
     let remedy = StoreError.Remedy(rawValue: detail)
     switch kind {
     case .tooLarge: return (.tooLarge(limit: first), remedy)

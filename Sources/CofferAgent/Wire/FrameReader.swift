@@ -2,11 +2,11 @@ internal import CofferMemory
 internal import CofferPlatform
 internal import CofferStorage
 
-/// One frame's body, in guarded memory: it may hold a secret.
+/// A frame's body, in guarded memory: it may hold a secret.
 struct Frame: ~Copyable {
   let body: SecretBytes
 
-  /// Reads all of the body with `body`, and refuses what that leaves over.
+  /// Reads all of the body with `body`, and refuses a rest.
   func read<Result: ~Copyable>(_ body: (inout FrameReader) throws(StoreError) -> Result) throws(StoreError) -> Result {
     try self.body.withUnsafeBytes { (raw) throws(StoreError) in
       var reader = FrameReader(raw)
@@ -17,10 +17,7 @@ struct Frame: ~Copyable {
   }
 }
 
-// The type of a frame.
 extension Frame {
-  /// The request in the frame.
-  ///
   /// - Throws: ``/CofferPlatform/StoreError`` `.newerFormat` for another version of the protocol, `.damaged` for an unknown
   ///   request.
   func request() throws(StoreError) -> AgentProtocol.Request {
@@ -33,7 +30,7 @@ extension Frame {
     }
   }
 
-  /// Reads what follows version and kind with `body`, all of it.
+  /// Reads everything after version and kind with `body`.
   func arguments<Result: ~Copyable>(_ body: (inout FrameReader) throws(StoreError) -> Result) throws(StoreError) -> Result {
     try read { (fields) throws(StoreError) in
       let _: UInt16 = try fields.number()
@@ -43,7 +40,6 @@ extension Frame {
 
   func noArguments() throws(StoreError) { try arguments { (_) throws(StoreError) in } }
 
-  /// What kind of answer it is.
   func answerKind() throws(StoreError) -> AgentProtocol.Answer {
     try body.withUnsafeBytes { (raw) throws(StoreError) in
       try FrameReader.checkVersion(raw)
@@ -53,7 +49,7 @@ extension Frame {
   }
 }
 
-/// A cursor over a frame's body from a peer: every length is checked against the remaining bytes.
+/// A cursor over a peer's frame, which checks every length against the remaining bytes.
 package struct FrameReader {
   private let bytes: UnsafeRawBufferPointer
   private var position = 0
@@ -89,7 +85,7 @@ package struct FrameReader {
 
   private mutating func prefixed() throws(StoreError) -> UnsafeRawBufferPointer { try take(Int(number(UInt32.self))) }
 
-  /// Lends bytes where they lie.
+  /// Lends bytes in place.
   mutating func withPrefixed(_ body: (UnsafeRawBufferPointer) throws(StoreError) -> Void) throws(StoreError) {
     try body(prefixed())
   }
@@ -103,30 +99,30 @@ package struct FrameReader {
     try flag() ? Value.read(from: &self) : nil
   }
 
-  /// Bytes that are no secret, at most `limit`.
+  /// Bytes that are not secret, at most `limit`.
   mutating func plainBytes(limit: Int) throws(StoreError) -> [UInt8] {
     let raw = try prefixed()
     guard raw.count <= limit else { throw Self.malformed("a field is longer than \(limit) bytes") }
     return Array(raw)
   }
 
-  /// A secret, copied from guarded memory to guarded memory.
+  /// A secret, copied within guarded memory.
   mutating func secret() throws(StoreError) -> SecretBytes {
     let raw = try prefixed()
     do throws(SecretMemoryError) { return try SecretBytes(copying: raw) } catch { throw StoreError(memory: error) }
   }
 
-  /// How many elements follow. Each takes at least `least` bytes, so a number that cannot be is told before memory is made for
-  /// it.
+  /// The number of elements that follow. Each takes at least `least` bytes: an impossible number is refused before any
+  /// allocation.
   mutating func count(ofAtLeast least: Int) throws(StoreError) -> Int {
     let count = Int(try number(UInt32.self))
     guard count <= remaining / least else { throw Self.malformed("it announces more elements than it has bytes for") }
     return count
   }
 
-  /// How many names or changes follow, of at least `least` bytes each.
+  /// The number of names or changes that follow, of at least `least` bytes each.
   ///
-  /// - Throws: ``/CofferPlatform/StoreError/Kind/tooLarge(limit:)`` for more than one request may have, before any is read.
+  /// - Throws: ``/CofferPlatform/StoreError/Kind/tooLarge(limit:)`` above the limit of a request, before any is read.
   mutating func countOfNames(ofAtLeast least: Int) throws(StoreError) -> Int {
     let count = try count(ofAtLeast: least)
     guard count <= AgentProtocol.mostNames else {
@@ -137,7 +133,6 @@ package struct FrameReader {
     return count
   }
 
-  /// Throws where the frame is of another version of the protocol.
   fileprivate static func checkVersion(_ raw: UnsafeRawBufferPointer) throws(StoreError) {
     guard raw[0] != AgentProtocol.version else { return }
     throw StoreError(

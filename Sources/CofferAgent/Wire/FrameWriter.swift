@@ -7,12 +7,12 @@ package struct FrameWriter: ~Copyable {
   private var bytes: SecretBytes
   private var used: Int
 
-  /// Most requests and answers fit in this; it is a block of the smallest slab but a few.
+  /// Fits most requests and answers; it is a block of a small slab.
   private static let firstCapacity = 512
 
   init(request: AgentProtocol.Request) throws(StoreError) { try self.init(kind: request.rawValue) }
   init(answer: AgentProtocol.Answer) throws(StoreError) { try self.init(kind: answer.rawValue) }
-  /// The request to end, which is the same in all versions of the protocol.
+  /// The request to end, equal in all protocol versions.
   init(stopInVersion version: UInt8) throws(StoreError) {
     try self.init(request: .stop)
     bytes.withUnsafeMutableBytes { $0[4] = version }
@@ -33,7 +33,7 @@ package struct FrameWriter: ~Copyable {
     used = 6
   }
 
-  /// A page of an answer, whose kind and count are known when it is full.
+  /// A page: its kind and count are known once it is full.
   init(page: ()) throws(StoreError) {
     try self.init(kind: AgentProtocol.Answer.done.rawValue)
     used += 4
@@ -48,7 +48,6 @@ package struct FrameWriter: ~Copyable {
     }
   }
 
-  /// Bytes of the body so far.
   var bodyCount: Int { used - 4 }
 
   mutating func put(_ byte: UInt8) throws(StoreError) { try put(integer: byte) }
@@ -77,13 +76,13 @@ package struct FrameWriter: ~Copyable {
     try array.span.bytes.withUnsafeBytes { (raw) throws(StoreError) in try append(raw) }
   }
 
-  /// A length and bytes that lie in guarded memory.
+  /// A length and bytes in guarded memory.
   mutating func put(prefixed raw: UnsafeRawBufferPointer) throws(StoreError) {
     try put(UInt32(clamping: raw.count))
     try append(raw)
   }
 
-  /// A length and the secret, from guarded memory to guarded memory.
+  /// A length and the secret, copied within guarded memory.
   mutating func put(_ secret: borrowing SecretBytes) throws(StoreError) {
     try put(UInt32(clamping: secret.count))
     try secret.withUnsafeBytes { (raw) throws(StoreError) in try append(raw) }
@@ -114,7 +113,6 @@ package struct FrameWriter: ~Copyable {
     } catch { throw StoreError(memory: error) }
   }
 
-  /// Lends the whole frame, ready to be sent.
   consuming func withFrame<Result, Failure>(_ body: (UnsafeRawBufferPointer) throws(Failure) -> Result) throws(Failure) -> Result
   {
     let (length, end) = (UInt32(bodyCount).littleEndian, used)

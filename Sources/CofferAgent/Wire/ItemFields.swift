@@ -11,7 +11,7 @@ extension FrameWriter {
     try put(name.field)
   }
 
-  /// Seconds since 1970, as the bits of a double, so that a date is not rounded.
+  /// Seconds since 1970, as the bits of a double, to avoid rounding.
   mutating func put(_ date: Date) throws(StoreError) { try put(date.timeIntervalSince1970.bitPattern) }
 
   mutating func put(_ metadata: ItemMetadata) throws(StoreError) {
@@ -138,10 +138,10 @@ extension FrameWriter {
 }
 
 extension FrameReader {
-  /// The name of an item that is there, perhaps one of another writer's that none may be given any more.
+  /// The name of an existing item, perhaps invalid for new ones.
   mutating func itemName() throws(StoreError) -> ItemName { try ItemName(sealed: text(), text(), field: text()) }
 
-  /// A name that an item is to get.
+  /// A name for a new item.
   ///
   /// - Throws: ``/CofferPlatform/StoreError/Kind/invalidName``.
   mutating func newName() throws(StoreError) -> ItemName { try Self.checked(itemName()) }
@@ -232,7 +232,7 @@ extension FrameReader {
     }
   }
 
-  /// Bytes of a record's version, at most: what ``RecordVersion`` promises.
+  /// The most bytes of a record's version, as ``RecordVersion`` promises.
   private static var longestVersion: Int { 32 }
 
   mutating func transactionID() throws(StoreError) -> TransactionID {

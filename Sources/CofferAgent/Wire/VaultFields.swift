@@ -2,7 +2,7 @@ internal import CofferPlatform
 internal import CofferStorage
 internal import CofferVault
 
-// Requests and answers about a vault as a whole, its export and its import.
+// Requests and answers about a whole vault, its export and its import.
 extension FrameWriter {
   mutating func put(_ query: ItemQuery) throws(StoreError) {
     try put(query.service)
@@ -133,7 +133,7 @@ extension FrameReader {
 }
 
 extension ImportReport {
-  /// Takes what became of an item that was to be added.
+  /// Reads the outcome of an item to add.
   mutating func take(_ fields: inout FrameReader) throws(StoreError) {
     let fate = try fields.number(UInt8.self)
     let name = try fields.itemName()

@@ -3,19 +3,19 @@ package import CofferStorage
 package import CofferVault
 package import FoundationEssentials
 
-/// A value that stands in a frame as an argument or an answer.
+/// An argument or an answer in a frame.
 package protocol WireValue: Sendable {
   func put(in frame: inout FrameWriter) throws(StoreError)
   static func read(from fields: inout FrameReader) throws(StoreError) -> Self
 }
 
-/// A value that stands in a list.
+/// An element of a list.
 package protocol ListedWireValue: WireValue {
-  /// The bytes that one takes at least, by which a count is checked before anything is allocated.
+  /// The least bytes of an element, to check a count before any allocation.
   static var leastBytes: Int { get }
 }
 
-/// The answer of a call that has only to be done.
+/// An empty answer.
 package struct Nothing: WireValue {
   init(_: Void = ()) {}
   package func put(in frame: inout FrameWriter) throws(StoreError) {}

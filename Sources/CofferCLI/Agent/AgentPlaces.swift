@@ -7,7 +7,7 @@ internal import CofferTerminal
 internal import FoundationEssentials
 internal import SystemPackage
 
-/// The places of an agent that is started from here, where they are not the standard ones: it has another current folder.
+/// The places for an agent started from here, except standard ones: it has another current folder.
 enum AgentPlaces {
   static func variables(_ context: Context) -> [String] {
     let home = context.places.home.map { "COFFER_HOME=\($0)" }
@@ -15,14 +15,13 @@ enum AgentPlaces {
     return [home, vault].compactMap(\.self)
   }
 
-  /// What says where things are, where it is not the standard, to a service, which has an environment of its own. libpq's are
-  /// among them, because a program may name a vault on a server to an agent that was installed for another.
+  /// Variables with non-standard places for a service, which has its own environment. libpq's are among them: a program may
+  /// name a vault on a server to an agent that was installed for another.
   ///
-  /// - Throws: a usage failure where one holds a control character: a newline would begin a line of its own in the service's
-  ///   file.
+  /// - Throws: a usage failure for a control character: a newline would begin another line of the service's file.
   static func allVariables(_ context: Context) throws -> [String] {
     let folders = context.places.home == nil ? ["XDG_DATA_HOME", "XDG_STATE_HOME"] : []
-    // Each session of Kerberos has a file of its own, which would make each unit another one: a vault in a file needs none.
+    // Each session of Kerberos has its own file, so that each unit would differ: a vault in a file needs none.
     let server = PostgresVaults.variables.filter { $0 != "KRB5CCNAME" || context.places.vault.path == nil }
     let all =
       variables(context)

@@ -2,20 +2,17 @@ internal import CofferAgent
 internal import CofferPlatform
 internal import CofferTerminal
 
-/// What commands print of an agent.
 struct AgentReport: Encodable {
   let running: Bool
   @OrNull var process: Int32?
   @OrNull var vault: String?
   @OrNull var unlocked: String?
-  /// Why it is locked.
   @OrNull var locked: String?
   /// Seconds.
   @OrNull var idle: Int64?
   @OrNull var lifetime: Int64?
   @OrNull var idleLeft: Int64?
   @OrNull var lifetimeLeft: Int64?
-  /// The other vaults that it holds unlocked.
   let others: [Other]
   @OrNull var connections: Int?
   @OrNull var unlockedMemory: Int?
@@ -38,7 +35,7 @@ struct AgentReport: Encodable {
     let isUnlocked = status?.unlocked != nil
     idleLeft = isUnlocked ? status?.idleLeft.components.seconds : nil
     lifetimeLeft = isUnlocked ? status?.lifetimeLeft.components.seconds : nil
-    // The connection that asks is no news.
+    // Not counting the connection that asks.
     connections = status.map { $0.connections - 1 }
     unlockedMemory = status?.unlockedMemory
   }
@@ -56,7 +53,6 @@ struct AgentReport: Encodable {
       + "latest"
   }
 
-  /// The same in few words, for a person who looks at all.
   func short(_ display: Display) -> String {
     let dot = Sign.dot.text(display)
     guard running else { return Style.dim.text("not running", display) + "; coffer unlock starts it" }

@@ -5,7 +5,6 @@ internal import CofferPlatform
 internal import Dispatch
 internal import Synchronization
 
-/// After how long the agent locks.
 struct AgentTimes: ParsableArguments {
   @Option(help: ArgumentHelp("Lock after so long without use, as 90s, 15m or 2h. [default: 15m]", valueName: "time"))
   var idle: AgentTime?
@@ -14,7 +13,7 @@ struct AgentTimes: ParsableArguments {
 
   var isEmpty: Bool { idle == nil && lifetime == nil }
 
-  /// The options again, for the agent's own command line.
+  /// The options for the agent's own command line.
   var arguments: [String] {
     (idle.map { ["--idle", $0.text] } ?? []) + (lifetime.map { ["--lifetime", $0.text] } ?? [])
   }

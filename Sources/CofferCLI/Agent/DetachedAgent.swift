@@ -4,23 +4,21 @@ internal import CofferPlatform
 internal import CofferPostgres
 internal import CofferTerminal
 
-/// This program as an agent in the background: in a session of its own, so that it has no terminal and outlives the shell.
+/// This program as an agent in the background: its own session has no terminal and outlives the shell.
 enum DetachedAgent {
-  /// Variables that say where things are, on a server too. All others stay behind, secrets among them.
+  /// Variables for places. All others are dropped, secrets among them.
   private static let inherited =
     [
       "HOME", "PATH", "LANG", "TMPDIR", "XDG_DATA_HOME", "XDG_CONFIG_HOME", "XDG_STATE_HOME", "XDG_RUNTIME_DIR",
     ] + PostgresVaults.variables
-  /// Milliseconds that an agent may take to listen. One that ends before is noticed at once, so this is for a machine on which a
-  /// program takes its time to start.
+  /// Milliseconds for an agent to listen. An early end is noticed at once, so this is for machines that start programs
+  /// slowly.
   private static let patience: Int32 = 60_000
 
-  /// The byte that says that clients can connect: no message begins with it.
+  /// Signals that clients can connect: no message begins with this byte.
   static let ready: UInt8 = 1
 
-  /// Starts one as no child of this process, which may become a command that waits for its children.
-  ///
-  /// - Throws: a failure that says why it could not be started.
+  /// Starts one that is no child of this process, which may become a command that waits for its children.
   static func startApart(_ context: Context) throws {
     let variables = ProcessEnvironment.entries(inherited) + AgentPlaces.variables(context).map { ByteWord($0) }
     let answer = try SecondProcess.run(["agent", "start", "--quiet"], environment: variables)
@@ -29,7 +27,6 @@ enum DetachedAgent {
     throw unstarted(answer.messages, ExitStatus(rawValue: answer.status))
   }
 
-  /// The failure of an agent that said `messages` as it ended.
   private static func unstarted(_ messages: String, _ status: ExitStatus?) -> Failure {
     let parts = messages.split(separator: "\n  try: ", maxSplits: 1)
     let said = parts.first.map { $0.hasPrefix("coffer: ") ? String($0.dropFirst("coffer: ".count)) : String($0) }
@@ -41,7 +38,7 @@ enum DetachedAgent {
 
   /// Starts one and returns when clients can connect.
   ///
-  /// - Throws: ``/CofferPlatform/StoreError/Kind/alreadyExists`` when one runs, ``/CofferPlatform/StoreError/Kind/io(_:)`` when
+  /// - Throws: ``/CofferPlatform/StoreError/Kind/alreadyExists`` if one runs, ``/CofferPlatform/StoreError/Kind/io(_:)`` if
   ///   it could not be started.
   static func start(_ times: AgentTimes, _ context: Context) throws {
     if let running = try context.agentStatus() {
@@ -54,13 +51,12 @@ enum DetachedAgent {
       ["agent", "start", "--foreground", "--quiet", "--ready-fd", "3"] + times.arguments, ready.writing, context)
     ready.closeWriting()
     var waiting = pollfd(fd: ready.reading, events: Int16(POLLIN), revents: 0)
-    // The agent's first message: that clients can connect, or the reason for its end.
+    // The agent's first message: clients can connect, or the reason for its end.
     var said = [UInt8](repeating: 0, count: 4096)
     let count = poll(&waiting, 1, patience) > 0 ? SecretReader.readOnce(ready.reading, &said, said.count) : 0
     guard count < 1 || said[0] != DetachedAgent.ready else { return }
-    // Two may start at once: then the other one is there.
+    // Another one may have started at the same time.
     if try context.agentStatus() != nil { return }
-    // One that has said why is about to end.
     if count < 1 { kill(child, SIGTERM) }
     let ended: ExitStatus? = if case .exited(let status) = try Ending(of: child) { ExitStatus(rawValue: status) } else { nil }
     throw unstarted(String(decoding: said.prefix(max(0, count)), as: UTF8.self).trimmedEnd, ended == .done ? nil : ended)
@@ -68,7 +64,7 @@ enum DetachedAgent {
 
   private static func spawn(_ arguments: [String], _ ready: Int32, _ context: Context) throws -> pid_t {
     let environment = ProcessEnvironment.entries(inherited) + AgentPlaces.variables(context).map { ByteWord($0) }
-    // Until it is ready, it says on standard error what keeps it from being so.
+    // Until it is ready, it reports obstacles on standard error.
     var child = SecondProcess.child(
       arguments, environment, [0: .null, 1: .null, 2: .descriptor(ready), 3: .descriptor(ready)])
     (child.deadly, child.hasOwnSession) = ([], true)

@@ -7,7 +7,7 @@ internal import CofferTerminal
 internal import CofferVault
 internal import FoundationEssentials
 
-/// What `coffer vault audit` finds out, item by item. Of a value it keeps the tag alone by which the same one is known again.
+/// The findings of `coffer vault audit`, item by item. Of a value it keeps only a tag, to recognize the same value again.
 struct Audit: ~Copyable {
   /// Reasons to give an item another value, the most pressing first.
   enum Kind: String, Encodable, CaseIterable {
@@ -18,10 +18,9 @@ struct Audit: ~Copyable {
     let kind: Kind
     let service: String, account: String
     let what: String
-    /// Of a finding that is about a date.
+    /// The date of a finding about one.
     let moment: Date?
 
-    /// Like ``what``, for a person.
     func words(_ time: LocalTime) -> String {
       guard let moment else { return what }
       return switch kind {
@@ -34,14 +33,14 @@ struct Audit: ~Copyable {
     private enum CodingKeys: String, CodingKey { case kind, service, account, what }
   }
 
-  /// Bytes of a password, at most, and one line: anything longer is a file. Most services refuse longer passwords.
+  /// The largest password in bytes, and one line: anything longer is a file. Most services refuse longer passwords.
   private static let longestPassword = 256
   private static let digest = SecretDigest.sha256
 
   let now: Date
-  /// A value that was new before this is old.
+  /// A value set before this is old.
   let oldest: Date
-  /// What expires before this does so soon.
+  /// A value that expires before this does so soon.
   let soonest: Date
   private let key: SecretBytes
   private var users: [[UInt8]: [ItemName]] = [:]
@@ -53,7 +52,7 @@ struct Audit: ~Copyable {
     key = try SecretBytes.random(Self.digest.count)
   }
 
-  /// Looks at the dates of `item`, and tells whether its value is to be looked at: one that has expired is not to be had.
+  /// Checks the dates of `item`, and returns whether to check its value: an expired one is not available.
   mutating func look(at item: VaultItem) -> Bool {
     if let expires = item.metadata.expires, expires <= now {
       add(.expired, item.name, "since \(Moment.text(expires))", expires)
@@ -64,7 +63,6 @@ struct Audit: ~Copyable {
     return true
   }
 
-  /// Looks at the value of `item`.
   mutating func look(at value: borrowing SecretBytes, of item: VaultItem) throws {
     guard !LoginItems.isToken(item), Self.isPassword(value, item.metadata.contentType) else { return }
     passwords += 1
@@ -76,7 +74,7 @@ struct Audit: ~Copyable {
     users[tag.withUnsafeBytes { Array($0) }, default: []].append(item.name)
   }
 
-  /// All that was found, the most pressing first.
+  /// All findings, the most pressing first.
   consuming func finish() -> [AuditFinding] {
     for names in users.values where names.count > 1 {
       for name in names {
@@ -96,8 +94,8 @@ struct Audit: ~Copyable {
     findings.append(AuditFinding(kind: kind, service: name.service, account: name.account, what: what, moment: moment))
   }
 
-  /// Whether a person may have chosen the value: a line of text that is no token of a service. Key files, certificates, JSON and
-  /// tokens were made by programs, and how they look says nothing about how they were made.
+  /// Whether a person may have chosen the value: a line of text that is no service's token. Key files, certificates, JSON
+  /// and tokens are made by programs, in ways that their text does not show.
   static func isPassword(_ value: borrowing SecretBytes, _ type: String) -> Bool {
     let plain = type.isEmpty || type.lowercased().hasPrefix("text/plain")
     return plain

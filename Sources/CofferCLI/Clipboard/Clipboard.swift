@@ -5,7 +5,6 @@ internal import CofferPlatform
 internal import CofferStorage
 internal import CofferTerminal
 
-/// Whether a value goes to the clipboard in place of standard output.
 struct ClipboardOptions: ParsableArguments {
   @Flag(name: .clip, help: .clip) var clip = false
   @Option(help: .clearAfter) var clearAfter: UInt64?
@@ -14,8 +13,8 @@ struct ClipboardOptions: ParsableArguments {
   var choice: ClipboardChoice { ClipboardChoice(clip: clip, clearAfter: clearAfter, tool: clipboard) }
 }
 
-// The options stand in `vault get` without a group too: each type that the parser meets for the first time costs it a look
-// through all types of the program, and that command is the one that is run most.
+// `vault get` has these options outside a group: for each new type the parser searches all types of the program, and that
+// command runs most often.
 extension NameSpecification {
   static var clip: NameSpecification { [.long, .customShort("c")] }
 }
@@ -36,17 +35,16 @@ extension CompletionKind {
   static var clipboard: CompletionKind { .list(ClipboardTool.allCases.map(\.rawValue)) }
 }
 
-/// The clipboard's options.
 struct ClipboardChoice {
   let clip: Bool
   let clearAfter: UInt64?
   let tool: String?
 
-  /// Seconds that are taken: up to a day.
+  /// The valid seconds: up to a day.
   static let times: ClosedRange<UInt64> = 0...86_400
   static let standardTime = 45
 
-  /// For the command's `validate()`, where it answers in JSON too.
+  /// For the command's `validate()`, if it answers in JSON too.
   func check(json: Bool) throws {
     guard clip || clearAfter == nil && tool == nil else {
       throw ValidationError("--clear-after and --clipboard belong to --clip")
@@ -60,7 +58,7 @@ struct ClipboardChoice {
     }
   }
 
-  /// The clipboard, where one was asked for: found before anything is asked to unlock with.
+  /// The clipboard, if requested: found before any question for secrets.
   func open() throws -> Clipboard? {
     guard clip else { return nil }
     let tool = try tool.flatMap(ClipboardTool.init) ?? Self.named() ?? ClipboardTool.ofSession()
@@ -73,7 +71,6 @@ struct ClipboardChoice {
     return Clipboard(tool: tool, seconds: tool == .osc52 ? 0 : seconds ?? Self.standardTime)
   }
 
-  /// The one that the environment names.
   private static func named() throws -> ClipboardTool? {
     guard let name = ProcessEnvironment.value("COFFER_CLIPBOARD") else { return nil }
     guard let tool = ClipboardTool(rawValue: name) else {
@@ -84,10 +81,9 @@ struct ClipboardChoice {
   }
 }
 
-/// Where a value is copied to, and for how long it stays there.
 struct Clipboard {
   let tool: ClipboardTool
-  /// 0 for as long as nothing else is copied.
+  /// 0: until something else is copied.
   let seconds: Int
 
   /// Copies `value`, called `what` in messages.
@@ -99,7 +95,7 @@ struct Clipboard {
       throw StoreError(
         .refused, "\(what) is no text, or empty, and a clipboard holds text", cure: "coffer vault get … > FILE")
     }
-    // Started, and told what to look for, before there is anything to clear: what cannot be cleared is not copied.
+    // The keeper is started, and knows the value, before the copy: a value that cannot be cleared is not copied.
     let keeper = seconds > 0 ? try ClipboardKeeper(tool, seconds) : nil
     do { try keeper?.keep(value) } catch {
       keeper?.clearNow()
@@ -123,7 +119,6 @@ struct Clipboard {
     if let signal = signals.next() { signals.deliver(signal) }
   }
 
-  /// What becomes of a copied value.
   private var end: String {
     guard seconds == 0 else { return "cleared in \(seconds) s" }
     return tool == .osc52 ? "the terminal does not tell whether it took it, and is not cleared" : "it is not cleared"
@@ -140,7 +135,6 @@ struct Clipboard {
     return failure
   }
 
-  /// The same for a text.
   func copy(_ text: String, _ what: String, _ context: Context) throws {
     let bytes = try text.utf8Span.span.bytes.withUnsafeBytes { raw in try SecretBytes(copying: raw) }
     try copy(bytes, what, context)

@@ -7,21 +7,20 @@ internal import SystemPackage
 
 /// This program in the background, until it clears the clipboard.
 ///
-/// A process of its own, not the agent: an agent need not run, may be locked or stopped meanwhile, and may belong to another
-/// session than the display. It has no terminal and a session of its own, so that it outlives the shell and its window. It knows
-/// the value by a tag alone: an HMAC under a key that nobody else has, both over a pipe and in guarded memory.
+/// It is not the agent, which may be absent, locked or stopped, or belong to another session than the display. It has no
+/// terminal and its own session, so that it outlives the shell and its window. It knows only a tag of the value: an HMAC
+/// under a secret key. Both come over a pipe and stay in guarded memory.
 struct ClipboardKeeper {
   fileprivate static let digest = SecretDigest.sha256
   fileprivate static let keyBytes = 32
-  /// Where it finds the key and the tag, and where it says that it runs.
   fileprivate static let (task, ready): (Int32, Int32) = (3, 4)
   /// As long as an agent may take to start.
   private static let patience: Int32 = 60_000
   private let pipe: Pipe
   private let child: pid_t
 
-  /// Starts it; it waits to be told of a value, and ends where this process does without telling it. Its time begins when the
-  /// pipe is closed, by ``begin()`` or by the end of this process.
+  /// Starts it. It waits for a value, and ends if this process ends without one. Its time begins when the pipe is closed, by
+  /// ``begin()`` or by the end of this process.
   init(_ tool: ClipboardTool, _ seconds: Int) throws {
     let (task, ready) = (try Pipe(), try Pipe())
     var keeper = SecondProcess.child(
@@ -45,7 +44,7 @@ struct ClipboardKeeper {
     pipe = task
   }
 
-  /// Tells it that `value` may be on the clipboard from now on.
+  /// Announces that `value` may be on the clipboard from now on.
   func keep(_ value: borrowing SecretBytes) throws {
     let key = try SecretBytes.random(Self.keyBytes)
     let tag = try value.withUnsafeBytes { try Self.digest.authenticate($0, with: key) }
@@ -53,17 +52,15 @@ struct ClipboardKeeper {
     try tag.withUnsafeBytes { (raw) throws(Failure) in try Output.write(raw, to: pipe.writing) }
   }
 
-  /// Has its time begin.
   func begin() { pipe.closeWriting() }
 
-  /// Has it clear the clipboard at once where that holds the value.
   func clearNow() {
     kill(child, SIGTERM)
     pipe.closeWriting()
   }
 }
 
-/// What ``ClipboardKeeper`` starts. No person calls it.
+/// The command that ``ClipboardKeeper`` starts. No person calls it.
 struct ClipboardKeeperCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "clipboard-keeper", abstract: "Clear the clipboard later.", shouldDisplay: false)
@@ -76,7 +73,7 @@ struct ClipboardKeeperCommand: ParsableCommand {
     coffer_close_from(ClipboardKeeper.ready + 1)
     for end in [ClipboardKeeper.task, ClipboardKeeper.ready] { _ = fcntl(end, F_SETFD, FD_CLOEXEC) }
     signal(SIGHUP, SIG_IGN)
-    // They have it look at once, and do not keep it from clearing.
+    // They end the wait, and must not keep it from clearing.
     var signals = HeldSignals([SIGTERM, SIGINT])
     var byte: UInt8 = 1
     guard write(ClipboardKeeper.ready, &byte, 1) == 1 else { return }
@@ -84,10 +81,10 @@ struct ClipboardKeeperCommand: ParsableCommand {
     let count = ClipboardKeeper.keyBytes + ClipboardKeeper.digest.count
     let task = try SecretReader.read(ClipboardKeeper.task, limit: count, what: "the task", place: "pipe")
     close(ClipboardKeeper.task)
-    // It was told of no value.
+    // No value was announced.
     guard task.count == count else { return }
     wait(&signals)
-    // A tool that fails may do better in a moment.
+    // A tool that fails may succeed in a moment.
     for pause in [1, 2, 4, 8] as [UInt32] {
       do { return try clear(task) } catch { sleep(pause) }
     }
@@ -96,7 +93,7 @@ struct ClipboardKeeperCommand: ParsableCommand {
 
   private func clear(_ task: borrowing SecretBytes) throws {
     let content: SecretBytes?
-    // Who does not tell may have it: what else it is is lost, which is less than a secret that stays.
+    // A clipboard that cannot be read may hold the value. Losing other content is better than leaving a secret.
     do { content = try tool.content() } catch { return try tool.clear() }
     guard let content else { return }
     let key = try task.prefix(ClipboardKeeper.keyBytes)
@@ -105,7 +102,7 @@ struct ClipboardKeeperCommand: ParsableCommand {
     if isSame { try tool.clear() }
   }
 
-  /// Until the time is over, which goes on while the machine is suspended, or the session ends.
+  /// Until the time is over, which continues while the machine is suspended, or the session ends.
   private func wait(_ signals: inout HeldSignals) {
     let end = coffer_time_since_boot() + Int64(seconds) * 1_000_000_000
     while coffer_time_since_boot() < end, signals.next() == nil { usleep(100_000) }

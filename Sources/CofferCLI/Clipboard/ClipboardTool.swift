@@ -5,20 +5,20 @@ internal import CofferPlatform
 internal import CofferTerminal
 internal import CofferVault
 
-/// What puts text on a clipboard.
 enum ClipboardTool: String, CaseIterable, ExpressibleByArgument {
-  /// Of wl-clipboard, where the session is one of Wayland.
+  /// Of wl-clipboard, for Wayland.
   case wlCopy = "wl-copy"
-  /// Where it is one of X11.
+  /// For X11.
   case xclip, xsel
-  /// The terminal's own escape sequence: it reaches the clipboard of whoever looks at the terminal, from another machine too.
+  /// The terminal's own escape sequence, which reaches the clipboard of the person at the terminal, from another machine
+  /// too.
   case osc52
 
-  /// The one that this session has.
+  /// The tool of this session.
   ///
-  /// Over ssh the display is another machine's, if there is one at all: the person sits at the terminal.
+  /// Over ssh any display is another machine's: the person sits at the terminal.
   ///
-  /// - Throws: `.notFound`, naming what could be installed.
+  /// - Throws: `.notFound`, naming tools to install.
   static func ofSession() throws -> ClipboardTool {
     let isRemote = ["SSH_CONNECTION", "SSH_TTY"].contains { ProcessEnvironment.value($0) != nil }
     let hasWayland = ProcessEnvironment.value("WAYLAND_DISPLAY") != nil
@@ -32,7 +32,7 @@ enum ClipboardTool: String, CaseIterable, ExpressibleByArgument {
       }
       return .osc52
     }
-    // Sessions of Wayland have an X11 display as well, as a rule, and one clipboard for both.
+    // Wayland sessions usually have an X11 display as well, and one clipboard for both.
     let candidates = (hasWayland ? [wlCopy] : []) + (hasX ? [xclip, xsel] : [])
     guard let tool = candidates.first(where: \.isInstalled) else {
       throw StoreError(
@@ -50,13 +50,13 @@ enum ClipboardTool: String, CaseIterable, ExpressibleByArgument {
     } catch { return false }
   }
 
-  /// Makes `value` the content of the clipboard, for pasting; the middle button's selection stays.
+  /// Copies `value` to the clipboard; the middle button's selection stays.
   ///
-  /// - Parameter signals: those that end it: see ``BoundedCommand``.
+  /// - Parameter signals: those that end the tool: see ``BoundedCommand``.
   /// - Throws: ``Unsure`` if the value may be there all the same.
   func put(_ value: borrowing SecretBytes, endsOn signals: [Int32]) throws {
     switch self {
-    // A type of its own choosing would have wl-copy guess by the bytes.
+    // Without a type wl-copy guesses one by the bytes.
     case .wlCopy:
       try run(["wl-copy", "--type", "text/plain"] + (try marksSecrets() ? ["--sensitive"] : []), value, signals)
     case .xclip: try run(["xclip", "-selection", "clipboard", "-in"], value, signals)
@@ -65,7 +65,7 @@ enum ClipboardTool: String, CaseIterable, ExpressibleByArgument {
     }
   }
 
-  /// The content of the clipboard; nil if it has something else than text.
+  /// The clipboard's text; nil if it has other content.
   ///
   /// - Throws: `.io` if its owner, or the tool, does not answer.
   func content() throws -> SecretBytes? {
@@ -97,7 +97,7 @@ enum ClipboardTool: String, CaseIterable, ExpressibleByArgument {
     }
   }
 
-  /// Why a tool that had the value did not come to a good end. It may have copied it before that.
+  /// The tool failed after it got the value, and may have copied it.
   struct Unsure: Error {
     let cause: StoreError
   }
@@ -124,8 +124,8 @@ enum ClipboardTool: String, CaseIterable, ExpressibleByArgument {
     }
   }
 
-  /// Whether wl-copy can tell clipboard histories that this is a password, by the type x-kde-passwordManagerHint: 2.1 of Debian
-  /// 12 cannot. xclip and xsel offer one type alone.
+  /// Whether wl-copy can mark a password for clipboard histories, by the type x-kde-passwordManagerHint: 2.1 of Debian 12
+  /// cannot. xclip and xsel offer one type alone.
   private func marksSecrets() throws -> Bool {
     let help = try start(["wl-copy", "--help"], SecretBytes(zeros: 0), limit: 1 << 16)
     return help.output.withUnsafeBytes { PlainBytes.text($0) }?.contains("--sensitive") == true

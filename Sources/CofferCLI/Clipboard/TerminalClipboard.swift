@@ -3,14 +3,13 @@ internal import CofferMemory
 internal import CofferPlatform
 internal import CofferTerminal
 
-/// The clipboard of the terminal that the process was started from, by the escape sequence OSC 52: `ESC ] 52 ; c ; BASE64 BEL`.
+/// The clipboard of the process's terminal, by the escape sequence OSC 52: `ESC ] 52 ; c ; BASE64 BEL`.
 ///
 /// Source: xterm, "Control Sequences", Operating System Commands.
 enum TerminalClipboard {
-  /// What fits into a sequence of 100 000 bytes, the least that a terminal with the sequence takes (hterm; others take more).
+  /// The content of a 100 000-byte sequence, the smallest limit of terminals (hterm).
   static let largest = (100_000 - 8) / 4 * 3
 
-  /// Whether there is a terminal that knows escape sequences.
   static var isThere: Bool {
     guard let kind = ProcessEnvironment.value("TERM"), kind != "dumb" else { return false }
     let descriptor = coffer_open("/dev/tty", O_WRONLY | O_CLOEXEC | O_NOCTTY, 0)
@@ -18,12 +17,12 @@ enum TerminalClipboard {
     return descriptor >= 0
   }
 
-  /// Hands `value` to the terminal. Whether that takes it, it does not tell.
+  /// Sends `value` to the terminal, which does not tell whether it takes it.
   ///
-  /// Inside tmux the sequence goes through to the terminal behind it: as its own, tmux would keep the value in a buffer that
-  /// nobody clears.
+  /// Inside tmux the sequence passes through to the outer terminal: otherwise tmux would keep the value in a buffer that is
+  /// never cleared.
   ///
-  /// - Throws: `.tooLarge`, `.io` where there is no terminal.
+  /// - Throws: `.tooLarge`; `.io` without a terminal.
   static func put(_ value: borrowing SecretBytes) throws {
     guard value.count <= largest else {
       throw StoreError(

@@ -24,16 +24,15 @@ protocol Command: ParsableCommand {
 extension Command {
   var opening: UnlockingOptions? { nil }
   static var startsPrograms: Bool { false }
-  /// Few commands ask whether they shall go on, and those that open no vault have no mirror to read.
-  static var idleOptions: Set<String> { ["yes", "offline"] }
+  /// Few commands ask whether they shall go on.
+  static var idleOptions: Set<String> { ["yes"] }
   func claimInput(_ context: Context) throws {}
   func failure(_ error: any Error) throws -> any Error { error }
 
   /// Runs the command from its context to its last line of output.
   func answer(json: Bool) throws {
     let context = try Context(
-      home: options.home, vault: options.vault, offline: Self.idleOptions.contains("offline") ? .no : .asSaid(options.offline),
-      quiet: options.quiet, json: json, yes: options.yes, unlocking: opening)
+      home: options.home, vault: options.vault, quiet: options.quiet, json: json, yes: options.yes, unlocking: opening)
     do {
       try claimInput(context)
       try CredentialSources(context).claimInput()
@@ -49,14 +48,12 @@ protocol OpeningCommand: Command {
 
 extension OpeningCommand {
   var opening: UnlockingOptions? { unlocking }
-  static var idleOptions: Set<String> { ["yes"] }
 }
 
 /// The options that every command has.
 protocol CommandOptions: ParsableArguments {
   var home: String? { get }
   var vault: String? { get }
-  var offline: String? { get }
   var quiet: Bool { get }
   var yes: Bool { get }
   var json: Bool { get }
@@ -66,7 +63,6 @@ protocol CommandOptions: ParsableArguments {
 struct CommonOptions: CommandOptions {
   @Option(help: .home) var home: String?
   @Option(help: .vault, completion: .file()) var vault: String?
-  @Option(help: .offline, completion: .file()) var offline: String?
   @Flag(name: .quiet, help: .quiet) var quiet = false
   @Flag(help: .yes) var yes = false
 
@@ -78,7 +74,6 @@ struct AnswerOptions: CommandOptions {
   @Flag(help: "Answer in JSON, and errors in JSON on standard error.") var json = false
   @Option(help: .home) var home: String?
   @Option(help: .vault, completion: .file()) var vault: String?
-  @Option(help: .offline, completion: .file()) var offline: String?
   @Flag(name: .quiet, help: .quiet) var quiet = false
   @Flag(help: .yes) var yes = false
 }
@@ -89,9 +84,6 @@ extension ArgumentHelp {
   }
   fileprivate static var vault: ArgumentHelp {
     ArgumentHelp("Use the vault at this path, or of this name (also COFFER_VAULT).", valueName: "place")
-  }
-  fileprivate static var offline: ArgumentHelp {
-    ArgumentHelp("Read this mirror of the vault, and ask no server (also COFFER_OFFLINE).", valueName: "file")
   }
   fileprivate static var quiet: ArgumentHelp { "No notes on standard error, only errors." }
   fileprivate static var yes: ArgumentHelp { "Answer yes where the command would ask whether it shall go on." }

@@ -110,8 +110,7 @@ enum Completions {
       // around.
       return try find(
         Context(
-          home: value(of: "--home", words), vault: value(of: "--vault", words), offline: .asSaid(value(of: "--offline", words)),
-          quiet: true)
+          home: value(of: "--home", words), vault: value(of: "--vault", words), quiet: true)
       ).sorted()
         .map { spelt(Printable.line($0)) }
     } catch {

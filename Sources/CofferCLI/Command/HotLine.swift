@@ -69,7 +69,7 @@ struct HotLine {
   /// The options of a command whose answer no program reads.
   mutating func commonOptions() -> CommonOptions {
     var options = CommonOptions()
-    (options.home, options.vault, options.offline) = (value("--home"), value("--vault"), nil)
+    (options.home, options.vault) = (value("--home"), value("--vault"))
     (options.quiet, options.yes) = (quiet(), flag("--yes"))
     return options
   }
@@ -77,7 +77,7 @@ struct HotLine {
   /// The options of a command whose answer a program may read.
   mutating func answerOptions() -> AnswerOptions {
     var options = AnswerOptions()
-    (options.home, options.vault, options.offline) = (value("--home"), value("--vault"), nil)
+    (options.home, options.vault) = (value("--home"), value("--vault"))
     (options.quiet, options.yes, options.json) = (quiet(), flag("--yes"), flag("--json"))
     return options
   }

@@ -1,13 +1,11 @@
-/// The words of a command as the value of `Exec` in the file by which D-Bus starts a service.
+/// A command's words as the value of `Exec` in a file by which D-Bus starts a service.
 ///
-/// dbus-daemon takes the value apart twice. As in a desktop entry, a backslash stands before another one, or before a letter: a
-/// file with any other is passed over. Then the value becomes words as in a shell, but for variables and patterns, which it does
-/// not know. Source: D-Bus Specification, "Message Bus Starting Services"; Desktop Entry Specification, "Possible value types";
-/// dbus-daemon 1.14.
+/// dbus-daemon parses the value twice. First, as in a desktop entry, a backslash stands before another one or a letter: a
+/// file with any other is ignored. Then the value is split as in a shell, without variables and patterns. Source: D-Bus
+/// Specification, "Message Bus Starting Services"; Desktop Entry Specification, "Possible value types"; dbus-daemon 1.14.
 enum ActivationCommand {
   static func text(_ words: [String]) -> String { words.map(quoted).joined(separator: " ") }
 
-  /// The words of a value that ``text(_:)`` has made.
   static func words(_ text: String) -> [String] {
     var words: [String] = []
     var (word, quote, isEscaped) = (String.UnicodeScalarView(), Unicode.Scalar?.none, false)
@@ -28,14 +26,14 @@ enum ActivationCommand {
     return words + [String(word)]
   }
 
-  /// By scalars: with a mark above it each is another character to Swift, and the same byte to D-Bus.
+  /// By scalars: with a combining mark each is another character to Swift, and the same byte to D-Bus.
   private static func quoted(_ word: String) -> String {
     let isPlain = !word.isEmpty && word.utf8.allSatisfy { $0 > 0x20 && $0 < 0x7F && !"'\"\\$`&;()<>|*?#~!{}[]".utf8.contains($0) }
     guard !isPlain else { return word }
     var text = String.UnicodeScalarView()
     for scalar in word.unicodeScalars {
       switch scalar {
-      // Between other quotes: a backslash before it is none that a desktop entry has.
+      // Between other quotes: a desktop entry has no backslash before it.
       case "'": text.append(contentsOf: "'\"'\"'".unicodeScalars)
       case "\\": text.append(contentsOf: "\\\\".unicodeScalars)
       default: text.append(scalar)

@@ -34,10 +34,10 @@ struct AgentStartCommand: Command {
     }
     // A process that outlives the shell must not keep its files open: a pipe would never end.
     if let readyFd { coffer_close_from(readyFd + 1) }
-    // Before there are threads, so that no thread but this one takes a signal.
+    // Before there are threads, so that only this one takes signals.
     let held = HeldSignals([SIGINT, SIGTERM, SIGHUP, SIGUSR1])
     let server = try AgentServer(times.settings(context))
-    // No folder shall be kept from being unmounted by a process that nobody sees.
+    // A background process must not keep a folder from being unmounted.
     if readyFd != nil { _ = chdir("/") }
     tellReady()
     context.note("the agent listens in \(context.places.run)")
@@ -55,14 +55,13 @@ struct AgentStartCommand: Command {
     var ready = DetachedAgent.ready
     _ = write(readyFd, &ready, 1)
     close(readyFd)
-    // Who started this agent hears it no more.
+    // The agent's starter reads no more from it.
     let nowhere = coffer_open("/dev/null", O_RDWR | O_CLOEXEC, 0)
     guard nowhere >= 0 else { return }
     dup2(nowhere, STDERR_FILENO)
     close(nowhere)
   }
 
-  /// How the agent's loop ended.
   private final class Ending: Sendable {
     private let failure = Mutex<StoreError?>(nil)
     private let over = Atomic<Bool>(false)
@@ -91,10 +90,10 @@ struct AgentStopCommand: Command {
       guard error.kind == .noAgent else { throw error }
       throw StoreError(.notFound, "no agent is running", place: error.place, cure: "nothing is left to do")
     }
-    // The keys are wiped by now; the socket's name goes a moment later, and whoever starts another agent needs that. On a busy
-    // machine a moment may be seconds.
+    // The keys are wiped by now; the socket's name goes a moment later, which another agent needs. On a busy machine a
+    // moment may be seconds.
     for _ in 0..<15_000 {
-      // It may go in the midst of the question, which is an answer too.
+      // The socket may go during the request, which is an answer too.
       do throws(StoreError) { guard try client.isRunning() else { return } } catch {}
       usleep(2_000)
     }

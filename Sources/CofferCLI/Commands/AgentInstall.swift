@@ -31,7 +31,7 @@ struct AgentInstallCommand: Command {
   }
 }
 
-/// The folders in which the user's other programs look, wherever Coffer keeps its own things: XDG Base Directory Specification.
+/// The folders of the user's other programs, independent of Coffer's own places. Source: XDG Base Directory Specification.
 struct UserFolders {
   let data: FilePath
   let config: FilePath
@@ -48,23 +48,22 @@ struct UserFolders {
   }
 }
 
-/// A small file that tells another program of this one.
+/// A small file that makes this program known to another.
 struct ServiceFile {
   let file: FilePath
   let text: String
   private let name: String
   private static let largest = 64 * 1024
 
-  /// - Parameter name: its name in an error.
   init(_ file: FilePath, _ text: String, as name: String = "file") {
     self.file = file
     self.text = text
     self.name = name
   }
 
-  /// Writes it, with the folders on the way; false where it is there already.
+  /// Writes it and its folders; false if it exists already.
   ///
-  /// - Throws: `.alreadyExists` where another text stands there, unless `force`.
+  /// - Throws: `.alreadyExists` if it has another text, unless `force`.
   func write(force: Bool) throws -> Bool {
     if let present = try present() {
       guard !present.hasSameBytes(as: text) else { return false }
@@ -77,7 +76,6 @@ struct ServiceFile {
     return true
   }
 
-  /// The text that stands there; nil where there is no file.
   func present() throws -> String? {
     guard FileFacts.exists(file) else { return nil }
     return String(decoding: try PlainFile.read(file.string, limit: Self.largest), as: UTF8.self)
@@ -95,13 +93,12 @@ struct ServiceFile {
 /// A service of the user's session: systemd.service(5), systemd.exec(5).
 struct SystemdUnit {
   let description: String
-  /// How it tells that it is there.
+  /// The setting by which systemd knows that it has started.
   let start: [String]
   let words: [String]
   let variables: [String]
   let target: String?
 
-  /// The agent.
   init(agent program: String, variables: [String], _ arguments: [String]) {
     description = "Coffer's agent: keeps the vault unlocked for this user's programs"
     start = ["Type=exec"]
@@ -110,7 +107,6 @@ struct SystemdUnit {
     target = "default.target"
   }
 
-  /// The provider of secrets, which the bus starts.
   init(secretService words: [String], variables: [String], busName: String) {
     description = "Coffer's Secret Service: keeps the secrets of this user's programs in the vault"
     start = ["Type=dbus", "BusName=\(busName)"]
@@ -144,9 +140,8 @@ struct SystemdUnit {
       """
   }
 
-  /// A word in double quotes, with the characters escaped that mean something between them: systemd.syntax(7), systemd.unit(5)
-  /// for %, systemd.service(5) for $. By scalars: with a mark above it each is another character to Swift, and the same byte to
-  /// systemd.
+  /// A word in double quotes, with special characters escaped: systemd.syntax(7), systemd.unit(5) for %, systemd.service(5)
+  /// for $. By scalars: with a combining mark each is another character to Swift, and the same byte to systemd.
   private static func quoted(_ word: String, inCommand: Bool = false) -> String {
     let isPlain = word.utf8.allSatisfy { byte in
       switch byte {

@@ -20,12 +20,10 @@ struct AuthCommand: ParsableCommand {
     ])
 }
 
-/// Which login is meant.
 struct LoginChoice: ParsableArguments {
   @Argument(help: "The host; may be left out where there is one.", completion: Completions.hosts) var host: String?
   @Option(help: ArgumentHelp("The account, instead of the active one.", valueName: "name")) var account: String?
 
-  /// The host that was named, as logins have it.
   func checkedHost() throws(Failure) -> String? { try host.map { (host) throws(Failure) in try AuthHost.check(host) } }
 
   func login(of accounts: AuthAccounts) throws -> AuthAccounts.Login { try accounts.login(checkedHost(), account) }
@@ -72,12 +70,12 @@ struct LogoutCommandAt<Place>: OpeningCommand {
 }
 
 extension LogoutCommandAt {
-  /// Takes a token back at its server. Never throws: the login goes in any case, and a note says which token the server still
+  /// Revokes a token at its server. Never throws: the logout continues, and a note names a token that the server still
   /// accepts.
   private func revoke(_ name: ItemName, _ items: VaultItems, _ context: Context) {
     do {
       guard let item = try items.item(name), let client = try RenewableLogin.client(of: item, in: items) else { return }
-      // What renews is taken back with all that came of it (RFC 7009, 2.1).
+      // The server revokes a refresh token with all that came of it (RFC 7009, 2.1).
       guard let token = try items.get(name.field(named: RenewableLogin.refreshField)) ?? items.get(name) else { return }
       guard try !client.revoke(token, nil) else { return }
       context.note("\(Printable.line(name.service)) has no way to take a token back: remove it on its own page as well")
@@ -129,7 +127,6 @@ struct AuthStatusCommand: OpeningCommand {
   }
 }
 
-/// A login in JSON.
 struct LoginJSON: Encodable {
   let host: String, account: String, active: Bool, expired: Bool
   let renewable: Bool

@@ -10,7 +10,6 @@ internal import FoundationEssentials
 typealias LoginCommand = LoginCommandAt<RootPlace>
 typealias AuthLoginCommand = LoginCommandAt<FamilyPlace>
 
-/// How the server of a login is named, and how it is asked.
 struct ServerOptions: ParsableArguments {
   @Option(help: ArgumentHelp("The issuer, an address of https, which says where everything of the server is.", valueName: "url"))
   var issuer: String?
@@ -27,12 +26,11 @@ struct ServerOptions: ParsableArguments {
     guard ca == nil || issuer != nil else { throw ValidationError("--ca is about the server of --issuer") }
   }
 
-  /// The path of the certificates: a login is renewed from any folder.
+  /// An absolute path: a login is renewed from any folder.
   func authority() throws(StoreError) -> String? {
     try ca.map { (path) throws(StoreError) in try TrustedPath.absolute(FilePath(path)).string }
   }
 
-  /// The secret of the client; nil where none is given.
   func secret() throws -> SecretForm? {
     guard let path = clientSecretFile else { return nil }
     let read = try SecretReader.file(path, limit: 4096, what: "the client's secret")
@@ -60,7 +58,7 @@ struct LoginCommandAt<Place>: OpeningCommand {
   }
 
   @Argument(help: "The host, for example github.com.") var host: String
-  // Here only so that a token in the wrong place is refused with its reason, and not quoted by the parser.
+  // Here only so that a misplaced token is refused with its reason, and not quoted by the parser.
   @Argument(help: .hidden) var surplus: [String] = []
   @Option(help: ArgumentHelp("Whose token it is, where a host knows several.", valueName: "name")) var account: String?
   @Flag(help: "Take the token from standard input.") var withToken = false
@@ -115,9 +113,9 @@ struct LoginCommandAt<Place>: OpeningCommand {
     done(host, account, context)
   }
 
-  /// Whether the vault has the tokens, where nobody said whether they were stored: those that it has are not taken back.
+  /// Whether the vault has the tokens, after a store with an unknown outcome: stored ones are not revoked.
   ///
-  /// - Throws: `unknown` where nobody can tell.
+  /// - Throws: `unknown` if that cannot be told.
   private func isStored(
     _ tokens: OAuthTokens, _ accounts: AuthAccounts, _ host: String, _ account: String, _ context: Context,
     else unknown: StoreError
@@ -129,10 +127,9 @@ struct LoginCommandAt<Place>: OpeningCommand {
     }
   }
 
-  /// Revokes tokens that the vault could not take: nobody has them.
   private func takeBack(_ tokens: OAuthTokens, _ client: OAuthClient, _ context: Context) {
     let isTakenBack: Bool
-    // Never an error beside the one that is under way.
+    // A failure must not hide the current error.
     do { isTakenBack = try client.revoke(tokens.refresh ?? tokens.access, nil) } catch { isTakenBack = false }
     context.note(
       isTakenBack
@@ -147,7 +144,7 @@ struct LoginCommandAt<Place>: OpeningCommand {
 
   // MARK: A server
 
-  /// The server that is to be asked, and the name whose client's secret goes to it; nil where the token is there already.
+  /// The server to ask, and the name whose client's secret goes to it; nil if the token is given.
   private func askedServer(_ host: String, _ context: Context) throws -> (server: LoginServer, name: String?)? {
     if let issuer = server.issuer {
       return (

@@ -43,7 +43,7 @@ struct AuthProviderAddCommand: OpeningCommand {
     let place: LoginServer.Place
     if let issuer = server.issuer {
       guard known == nil else { throw Failure.usage("--issuer and --as exclude each other", try: "one of them") }
-      // An address that is none, or that is not https, is told here and not at the first login.
+      // An invalid address, or one without https, is reported here and not at the first login.
       _ = try AuthorizationServer(token: issuer)
       place = .issuer(issuer)
     } else if let found = LoginServer.known(known ?? name) {
@@ -67,7 +67,6 @@ struct AuthProviderAddCommand: OpeningCommand {
   }
 }
 
-/// A named server in JSON.
 private struct ProviderJSON: Encodable {
   let name: String, server: String, client: String
   let scopes: [String]
@@ -128,7 +127,7 @@ struct AuthProviderRemoveCommand: OpeningCommand {
   func perform(_ context: Context) throws {
     let servers = LoginServers(context: context)
     guard try servers.server(name) != nil else { throw noServer(name) }
-    // First, so that where the vault cannot be opened nothing is forgotten by half.
+    // First, so that nothing is half removed if the vault cannot be opened.
     try servers.removeSecret(name)
     _ = try servers.remove(name)
     let done = "\(Printable.line(name)) is forgotten"

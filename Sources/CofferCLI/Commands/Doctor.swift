@@ -16,14 +16,14 @@ struct DoctorCommand: Command {
       and its old bytes are overwritten.
       """)
 
-  static var idleOptions: Set<String> { ["offline"] }
+  static var idleOptions: Set<String> { [] }
 
   @Flag(help: "Move what lies in the clear into the vault, after a question for each; --yes moves all.") var fix = false
   @OptionGroup(title: "Unlocking") var unlocking: UnlockingOptions
 
   @OptionGroup var options: AnswerOptions
 
-  /// Without --fix the vault is opened only where a file is named that opens it.
+  /// Without --fix the vault is opened only if a file with its secret is named.
   var opening: UnlockingOptions? { fix || !unlocking.isEmpty ? unlocking : nil }
 
   func perform(_ context: Context) throws {
@@ -70,7 +70,7 @@ struct DoctorCommand: Command {
   private func mend(_ context: Context) throws {
     let fix = DoctorFix(context)
     do { try fix.run() } catch {
-      // What moved before that is told all the same.
+      // Earlier moves are reported all the same.
       if !fix.rows.isEmpty { try tell(fix.rows, context) }
       throw error
     }

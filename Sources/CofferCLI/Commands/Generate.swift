@@ -10,7 +10,7 @@ struct GenerateCommand: Command {
       standard error. 'coffer vault set … --generate' stores one without showing it.
       """)
 
-  static var idleOptions: Set<String> { ["yes", "home", "vault", "offline"] }
+  static var idleOptions: Set<String> { ["yes", "home", "vault"] }
 
   @OptionGroup var recipe: RecipeOptions
   @OptionGroup var options: AnswerOptions

@@ -39,7 +39,7 @@ struct InjectCommand: OpeningCommand {
     try SecretReader.read(0, limit: SecretReader.largestValue, what: "the template", place: "standard input")
   }
 
-  /// A template holds references and no secrets: who else can read it does not matter.
+  /// A template has references and no secrets: other readers do not matter.
   private func fromFile(_ path: String, _ context: Context) throws -> SecretBytes {
     let content = try PlainFile.read(path, limit: SecretReader.largestValue)
     return try content.bytes.withUnsafeBytes { try SecretBytes(copying: $0) }

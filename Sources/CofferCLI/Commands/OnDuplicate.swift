@@ -5,7 +5,7 @@ internal import CofferStorage
 internal import CofferVault
 internal import SystemPackage
 
-/// `--on-duplicate`: what becomes of an imported value whose name is taken.
+/// `--on-duplicate`: the fate of an imported value whose name is taken.
 enum OnDuplicate: String, ExpressibleByArgument, CaseIterable {
   case skip, replace, fail
 

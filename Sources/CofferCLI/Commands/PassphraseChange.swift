@@ -2,15 +2,12 @@ internal import Coffer
 internal import CofferTerminal
 internal import CofferVault
 
-/// A new passphrase for a slot of a vault that is open, by whichever slot.
 struct PassphraseChange {
-  /// The beginning of the slot's id, or its label; nil for the one that is meant.
+  /// The beginning of the slot's id, or its label; nil for the default one.
   let slot: String?
   let new: NewSecretOptions
-  /// Whether the vault's key stays as it is.
   let keepsKey: Bool
 
-  /// Changes it, and answers.
   func perform(_ vault: borrowing UnlockedVault, _ context: Context, json: Bool) throws {
     let slots = try vault.slots()
     let changed = try slot.map { try slots.named($0) } ?? Self.meant(slots)
@@ -41,7 +38,7 @@ struct PassphraseChange {
         : "the passphrase was changed, and the vault has a new key, sealed to \(report.slots.count) "
           + "slot\(report.slots.count == 1 ? "" : "s")"
     )
-    // Without a new key there is no new invitation: every machine that had one still has the right one.
+    // Without a new key there is no new invitation: every machine's invitation stays valid.
     if !keepsKey { try NewInvitation.show(invitation, NewInvitation.ofNewKey, context) }
   }
 
@@ -62,6 +59,5 @@ struct PassphraseChange {
 }
 
 extension SlotKind {
-  /// Whether a passphrase is part of the slot's secret.
   var hasPassphrase: Bool { self == .passphrase || self == .passphraseAndKeyFile }
 }

@@ -47,7 +47,7 @@ struct RecoverCommand: Command {
     context.note("the new passphrase opens the vault from now on (slot \(added.id))")
   }
 
-  /// The vault, opened with the code of the file, or with one that is typed, in three tries at most.
+  /// Opens the vault with the file's code, or with a typed one, in three tries at most.
   private func opened(_ locked: LockedVault, _ context: Context) throws -> UnlockedVault {
     if let recoveryFile { return try Self.unlock(locked, CredentialSources(context).recoveryCode(recoveryFile)) }
     guard let terminal = Terminal() else {

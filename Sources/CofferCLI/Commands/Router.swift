@@ -99,7 +99,7 @@ struct ListCommand: OpeningCommand {
     if let twice = Set(preferences).intersection(secrets).min() { throw router.inBoth(twice) }
   }
 
-  /// The keys in the vault, and why they cannot be told: the preferences are listed all the same, where there are some.
+  /// The keys in the vault, or why they are unknown: any preferences are listed all the same.
   private func secrets(_ router: ShellRouter, after preferences: [String]) throws -> ([String], (any Error)?) {
     guard !plain else { return ([], nil) }
     do { return (try router.vault()?.names() ?? [], nil) } catch {
@@ -138,7 +138,7 @@ struct ExplainCommand: OpeningCommand {
     case .there: isSecret = true
     case .absent: isSecret = false
     case .unknown(let error):
-      // The answer for a preference stands without the vault: say what could not be looked at, and no more.
+      // A preference's answer does not depend on the vault: only note the failure.
       context.note("whether the vault holds it too is unknown: \(Failure.of(error)?.what ?? "")")
       if options.json { try Output.line(JSONText.encode(answer)) }
       return

@@ -47,14 +47,14 @@ struct RunCommand: OpeningCommand {
 
   static var startsPrograms: Bool { true }
 
-  /// The options that take the next word, as far as no `=` is in them.
+  /// The options that take the next word, unless they contain a `=`.
   private static let valued: Set = [
     "--env", "-e", "--env-file", "--fd", "--file", "--netrc", "--passphrase-fd", "--passphrase-file", "--key-file",
     "--recovery-file",
-    "--identity", "--invitation", "--min-generation", "--home", "--vault", "--offline",
+    "--identity", "--invitation", "--min-generation", "--home", "--vault",
   ]
 
-  /// The words of a line with `--` before the command that is to be started, where it was left out.
+  /// The words of a line, with `--` before the command to start, if it was omitted.
   static func separated(_ words: [String], from start: Int) -> [String] {
     var at = start
     while at < words.count, words[at].hasPrefix("-"), words[at] != "-" {
@@ -76,7 +76,7 @@ struct RunCommand: OpeningCommand {
     let values = try References(plan.references, context)
     let machines = try netrc.isEmpty ? nil : Netrc(netrc, in: context.itemsToRead())
     for descriptor in CredentialSources(context).descriptors { try Hardening.withhold(descriptor) }
-    // The parser's words are repaired where they are not UTF-8.
+    // The parser has repaired words that are not UTF-8.
     let launch = try plan.launch(CommandWords.last(command.count), values, machines)
     guard mask else { try launch.replaceProcess() }
     let secrets = try OutputMask.secrets(of: plan.references.map { values[$0] } + (machines?.secrets ?? [])) {

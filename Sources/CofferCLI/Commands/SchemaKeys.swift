@@ -53,12 +53,11 @@ struct KeysCommand: OpeningCommand {
   }
 }
 
-/// A schema that a program wrote.
 enum SchemaFile {
   /// Bytes, at most: a key has some two hundred, and no program declares ten thousand.
   private static let largest = 4 << 20
 
-  /// - Throws: `.damaged` for a file that is no schema, `.newerFormat` for one of another version.
+  /// - Throws: `.damaged` for an invalid schema, `.newerFormat` for another version.
   static func read(_ path: String) throws -> Schema {
     let place = path == "-" ? "standard input" : path
     let content = try PlainFile.read(path, limit: largest)
@@ -77,7 +76,7 @@ enum SchemaFile {
     }
   }
 
-  /// Why the decoder refused it, without the words of Swift.
+  /// The decoder's reason, without the words of Swift.
   private static func reason(_ error: any Error) -> String {
     func name(_ path: [any CodingKey]) -> String {
       let text = path.reduce("") { text, key in

@@ -19,7 +19,6 @@ enum SecretArguments {
     return nil
   }
 
-  /// The refusal of a value given as a word.
   static func refusal(_ what: String) -> Failure {
     .usage(
       "\(what) was given as an argument; a secret is never one, because every process and the shell's history would see it",

@@ -24,7 +24,6 @@ struct SecretServiceCommand: ParsableCommand {
     ])
 }
 
-/// What programs wait for while the vault is locked, and how long.
 struct WaitingOptions: ParsableArguments {
   @Option(
     help: ArgumentHelp(
@@ -35,11 +34,10 @@ struct WaitingOptions: ParsableArguments {
       "How long a program waits for the vault to be unlocked: 20s unless given, 0s for not at all.", valueName: "time"))
   var patience: Patience?
 
-  /// The same as words of a command line.
   var words: [String] { (prompt.map { ["--prompt", $0] } ?? []) + (patience.map { ["--patience", $0.text] } ?? []) }
 }
 
-/// The times of the agent, and none at all.
+/// The agent's times, or none.
 struct Patience: ExpressibleByArgument {
   let text: String, duration: Duration
 
@@ -64,7 +62,7 @@ struct SecretServiceRunCommand: Command {
   @OptionGroup var options: AnswerOptions
 
   func perform(_ context: Context) throws {
-    // Before there are threads, so that no thread but this one takes a signal.
+    // Before there are threads, so that only this one takes signals.
     let held = HeldSignals([SIGINT, SIGTERM, SIGHUP])
     let provider = try SecretServiceProvider(settings(context))
     let ending = Ending()
@@ -103,18 +101,16 @@ struct SecretServiceRunCommand: Command {
     return settings
   }
 
-  /// The error for a program that asks for a vault which coffer unlock refuses with `status`.
   private static func whyRefused(_ status: Int32) -> String? {
     guard let status = ExitStatus(rawValue: status), [.damaged, .untrusted, .newerVersion].contains(status) else { return nil }
     let meaning = status.meaning.prefix { $0 != ";" }
     return "coffer unlock refuses the vault: \(meaning); run it in a terminal, which says more"
   }
 
-  /// How the service ended.
   private final class Ending: Sendable {
     private let failure = Mutex<StoreError?>(nil)
     private let isReady = Atomic<Bool>(false)
-    /// Whether a signal has ended it, and nobody needs to be woken.
+    /// Whether a signal has ended it, so that no thread needs a wake-up.
     let isWanted = Atomic<Bool>(false)
 
     var error: StoreError? { failure.withLock { $0 } }
@@ -134,7 +130,7 @@ struct SecretServiceRunCommand: Command {
   }
 }
 
-/// Starts `coffer unlock` for programs that ask: it has all the ways to open the vault already, and the service never sees a key.
+/// Starts `coffer unlock` for programs that ask: it has all the ways to open the vault, and the service never sees a key.
 struct UnlockingStarter: Sendable {
   private let prompt: String?
   private let places: [String]
@@ -145,21 +141,20 @@ struct UnlockingStarter: Sendable {
   }
 
   private static let keys = ["COFFER_KEY_FILE", "COFFER_PASSPHRASE_FILE", "COFFER_IDENTITY"]
-  /// Beside the variables for places and unlocking: those that an asking program needs for its window.
+  /// Besides the variables for places and unlocking, those that a prompt's window needs.
   private static let inherited =
     keys + [
       "HOME", "PATH", "LANG", "TMPDIR", "TERM", "XDG_DATA_HOME", "XDG_CONFIG_HOME", "XDG_STATE_HOME", "XDG_RUNTIME_DIR",
       "CREDENTIALS_DIRECTORY", "COFFER_EXPECT_VAULT", "DISPLAY", "WAYLAND_DISPLAY", "XAUTHORITY", "DBUS_SESSION_BUS_ADDRESS",
     ]
 
-  /// Whether something opens the vault without a question.
   var hasOwnKey: Bool {
     if Self.keys.contains(where: { ProcessEnvironment.value($0) != nil }) { return true }
     guard let folder = ProcessEnvironment.value("CREDENTIALS_DIRECTORY") else { return false }
     return FileFacts.exists(FilePath(folder).appending("coffer.passphrase"))
   }
 
-  /// A process in a session of its own, which has no terminal.
+  /// Starts a process in its own session, without a terminal.
   func start(mayAsk: Bool) throws(StoreError) -> Int32 {
     var environment = ProcessEnvironment.entries(Self.inherited) + places.map { ByteWord($0) }
     let program = prompt ?? ProcessEnvironment.value("COFFER_ASKPASS") ?? ""

@@ -35,7 +35,6 @@ struct SecretServiceInstallCommand: Command {
     tell(context)
   }
 
-  /// Prints the steps that are still missing.
   private func tell(_ context: Context) {
     do throws(StoreError) {
       try SecretServiceProvider.reloadBus()
@@ -75,7 +74,7 @@ struct SecretServiceUninstallCommand: Command {
   }
 }
 
-/// The files that tell D-Bus, systemd and xdg-desktop-portal of the service.
+/// The files that make the service known to D-Bus, systemd and xdg-desktop-portal.
 ///
 /// Source: D-Bus Specification, "Message Bus Starting Services".
 struct ServiceFiles {
@@ -95,9 +94,7 @@ struct ServiceFiles {
   }
   private static let portals = FilePath("/usr/share/xdg-desktop-portal")
 
-  /// The program that the bus starts on demand; nil if nothing is installed.
-  ///
-  /// - Returns: the program, and whether it is there.
+  /// The program that the bus starts on demand, and whether it exists; nil if nothing is installed.
   func installed() throws -> (program: String, isThere: Bool)? {
     guard let text = try ServiceFile(activation, "").present(),
       let value = text.split(separator: "\n").lazy.compactMap({ String($0).rest(after: "Exec=") }).first,
@@ -108,18 +105,15 @@ struct ServiceFiles {
     return (program, FileFacts.exists(FilePath(program)))
   }
 
-  /// Whether a file is one that install wrote.
   static func isOurs(_ text: String) -> Bool { text.contains("coffer") && text.contains("secret") }
 
-  /// All of them.
-  ///
   /// - Parameter arguments: the options of `run`.
   func files(_ arguments: [String]) throws -> [ServiceFile] {
     let words = [try SecondProcess.path(), "secret-service", "run", "--quiet"] + arguments
     let variables = try AgentPlaces.allVariables(context)
     // D-Bus has no line for variables.
     let command = ActivationCommand.text(variables.isEmpty ? words : ["/usr/bin/env"] + variables + words)
-    // The one process has both names: the bus starts it for whichever is asked for first.
+    // One process has both names: the bus starts it for the first one requested.
     var files = [SecretServiceProvider.busName, SecretServiceProvider.portalName].map { name in
       ServiceFile(
         activation(of: name),
@@ -183,13 +177,13 @@ struct SecretServiceStatusCommand: Command {
     let installed: Bool
     let encrypts: Bool
     let agent: String
-    /// The installed program that is missing.
+    /// The installed program, if it is missing.
     private let missing: String?
 
     private enum CodingKeys: String, CodingKey { case agent, bus, encrypts, installed, process, program }
 
     init(_ context: Context) throws {
-      // Without a bus nobody can ask.
+      // Without a bus no program can ask.
       let address: String?
       do throws(StoreError) { address = try SecretServiceProvider.busAddress() } catch { address = nil }
       let owner = try address == nil ? nil : SecretServiceProvider.owner()
@@ -203,7 +197,6 @@ struct SecretServiceStatusCommand: Command {
       agent = AgentReport(try context.agentStatus()).summary
     }
 
-    /// What to do where nobody answers.
     var cure: String {
       if bus == nil { return "start a bus, and programs on it: dbus-run-session -- bash" }
       if missing != nil { return "coffer secret-service install --force" }

@@ -26,7 +26,7 @@ struct SetCommand: OpeningCommand {
   @OptionGroup var options: CommonOptions
 
   func validate() throws {
-    // Everything that is no option of ours arrives here: only a number may begin with a hyphen.
+    // Every word that is no option arrives here: only a number may begin with a hyphen.
     if let option = words.first(where: { $0.hasPrefix("-") && $0.count > 1 && Double($0) == nil }) {
       throw ValidationError("unknown option '\(option.prefix { $0 != "=" })'")
     }
@@ -56,8 +56,8 @@ struct SetCommand: OpeningCommand {
     }
   }
 
-  /// For a key that is not in the property list: whether the vault is its store. Nobody is asked to unlock the vault for a
-  /// preference, nor for a value that stands among the arguments and so is no secret.
+  /// Whether the vault may be the store of a key that is not in the property list. A preference never unlocks the vault, nor
+  /// does a value among the arguments, which is no secret.
   private func mayBeSecret(_ router: ShellRouter, _ context: Context) throws -> Bool {
     if secret { return true }
     guard plain || !words.isEmpty else {
@@ -114,7 +114,7 @@ struct SetCommand: OpeningCommand {
   }
 
   private func moveToVault(_ stored: PlainForm, _ router: ShellRouter, _ context: Context) throws {
-    // Before a value is asked for.
+    // Before the question for a value.
     guard try !router.existingVault().contains(key) else { throw router.inBoth(key) }
     let given = source.isExplicit ? try SecretForm(source.read("secret for \(key)", context)) : try PlainBytes.secret(stored)
     try router.moveToVault(key, stored, as: given)

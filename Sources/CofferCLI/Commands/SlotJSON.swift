@@ -5,7 +5,6 @@ internal import CofferTerminal
 internal import CofferVault
 internal import SystemPackage
 
-/// A slot in JSON.
 struct SlotJSON: Encodable {
   let id: String, opens: String, label: String, passes: UInt32, mebibytes: UInt32, inUse: Bool
 
@@ -19,13 +18,12 @@ struct SlotJSON: Encodable {
   }
 }
 
-/// An invitation on its way out: to standard output, from where it is passed on.
+/// Prints an invitation to standard output, from where it is passed on.
 enum NewInvitation {
-  /// Of an invitation that takes the place of earlier ones.
+  /// For an invitation that replaces earlier ones.
   static let ofNewKey =
     "machines that have not seen the vault since need it: with an older one, who was removed could still lead them on"
 
-  /// - Parameter purpose: who needs it, and for which command.
   static func show(_ invitation: Invitation, _ purpose: String, _ context: Context) throws {
     context.note("this is the invitation now; \(purpose). It is no secret, but has to come by a way that nobody can change:")
     try Output.line(invitation.description)

@@ -1,7 +1,7 @@
 internal import ArgumentParser
 internal import CofferStorage
 
-/// Where the values of a key come from, in JSON: strongest first, without the values.
+/// The sources of a key's values in JSON, strongest first, without the values.
 struct SourcesJSON: Encodable {
   let domain: String, key: String
   var sources: [Source]

@@ -31,7 +31,7 @@ struct StatusCommand: Command {
     try Output.line(text(answer, context))
   }
 
-  /// The logins, as far as the agent knows them; nil if it does not.
+  /// Nil if the agent does not know them.
   private func logins(_ context: Context) throws -> [LoginJSON]? {
     context.questions = .nowhere
     do {
@@ -90,14 +90,14 @@ struct StatusCommand: Command {
     let domains: [String]
     struct Vault: Encodable {
       let path: String, id: String, format: Int, slots: [String]
-      /// Why every command that opens it refuses it.
+      /// Why commands refuse to open it.
       let problem: String?
     }
   }
 }
 
 extension LockedVault {
-  /// This machine's objections to the vault, as far as they show without a key; nil for none.
+  /// This machine's objections to the vault, as far as they are known without a key.
   var ageProblem: Failure? {
     do throws(StoreError) {
       try checkAge()

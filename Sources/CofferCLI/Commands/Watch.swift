@@ -25,7 +25,7 @@ struct WatchCommand: OpeningCommand {
     var feeds = [(store: "defaults", feed: router.plain.changes)]
     let vault = plain ? nil : try router.watchedVault()
     if let vault { feeds.append((store: "vault", feed: vault.changes)) }
-    // A store that is let go tells nothing more.
+    // A released store reports no changes.
     try withExtendedLifetime((router, vault)) { try ChangeLines(domain: router.domain, keys: keys, context).run(feeds) }
   }
 }
@@ -42,14 +42,13 @@ struct DefaultsWatchCommand: Command {
   func perform(_ context: Context) throws {
     if let key { try StoredName.check(key) }
     let store = try context.places.openDefaults(domain)
-    // A store that is let go tells nothing more.
+    // A released store reports no changes.
     try withExtendedLifetime(store) {
       try ChangeLines(domain: domain, keys: key.map { [$0] } ?? [], context).run([(store: "defaults", feed: store.changes)])
     }
   }
 }
 
-/// What ends a command that watches: a signal, or a failure of the thread that does the watching.
 final class WatchEnd: Sendable {
   private let failure = Mutex<(any Error)?>(nil)
 
@@ -64,7 +63,7 @@ final class WatchEnd: Sendable {
   /// Waits for the end, and does not return.
   ///
   /// - Parameter held: SIGINT and SIGTERM, held since before there were other threads.
-  /// - Throws: the failure; the signal that came, where it does not end the process by itself.
+  /// - Throws: the failure; the signal, if it does not end the process by itself.
   func wait(_ held: borrowing HeldSignals) throws {
     while true {
       let signal = held.wait()
@@ -82,11 +81,10 @@ final class ChangeLines: Sendable {
   private let keys: Set<String>
   private let json: Bool
   private let note: @Sendable (String) -> Void
-  /// Held until every store is watched, so that the first line means that the next change of any store is printed.
+  /// Held until every store is watched, so that after the first line no change of any store is missed.
   private let printing = Mutex(())
   private let end = WatchEnd()
 
-  /// Lines about `keys`, or about every key where there are none.
   init(domain: String, keys: [String], _ context: Context) {
     self.domain = domain
     self.keys = Set(keys)
@@ -97,9 +95,9 @@ final class ChangeLines: Sendable {
 
   /// Watches `feeds`, each with the name of its store, and does not return.
   ///
-  /// - Throws: the signal that came, where it does not end the process by itself; what printing throws.
+  /// - Throws: the signal, if it does not end the process by itself; errors of printing.
   func run(_ feeds: [(store: String, feed: ChangeFeed)]) throws {
-    // Before there are threads to do the watching, so that no thread but this one takes a signal.
+    // Before there are watching threads, so that only this one takes signals.
     let held = HeldSignals([SIGINT, SIGTERM])
     let subscriptions = try printing.withLock { _ in
       try feeds.map { store, feed in
@@ -139,7 +137,7 @@ final class ChangeLines: Sendable {
 
   private struct Line: Encodable {
     let domain: String, key: String, store: String, cause: String
-    /// Null where the program is not known.
+    /// Null for an unknown program.
     @OrNull var process: Int32?
 
     init(_ change: Change, _ domain: String, _ store: String) {

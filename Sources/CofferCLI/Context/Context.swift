@@ -33,16 +33,14 @@ final class Context {
   /// The caller and its purpose in a sentence, if it is not the person at the terminal.
   var reason: String?
 
-  /// The mirror to read; nil for the vault itself.
-  private(set) var mirror: MirrorReading?
+  /// Whether the age of the mirror was reported.
+  var isMirrorAgeTold = false
 
   /// - Parameters:
   ///   - home: the folder of all places; nil leaves it to the environment.
   ///   - vault: the place of the vault, or its name; nil leaves it to the environment.
-  ///   - offline: whether a mirror is read.
   init(
-    home: String?, vault: String?, offline: MirrorReading.Choice, quiet: Bool, json: Bool = false, yes: Bool = false,
-    unlocking: UnlockingOptions? = nil
+    home: String?, vault: String?, quiet: Bool, json: Bool = false, yes: Bool = false, unlocking: UnlockingOptions? = nil
   ) throws {
     isVaultNamed = vault != nil
     // As a variable it would be as good as none, and the command would go to another vault.
@@ -57,11 +55,7 @@ final class Context {
     self.unlocking = unlocking
     LibraryNotices.bootstrap(quiet: quiet)
     if let name = named["COFFER_VAULT"], VaultNames.isName(name) { try resolve(name) }
-    guard let mirror = try MirrorReading(offline, beside: variables["COFFER_VAULT"] == nil ? nil : places.vault) else { return }
-    try checkName()
-    self.mirror = mirror
-    places.vault = mirror.place
-    variables["COFFER_OFFLINE"] = mirror.place.description
+    if variables["COFFER_VAULT"] != nil { try places.vault.readAsMirror(by: places.vaultOptions) }
   }
 
   /// Takes `name` for the place that has it.

@@ -1,24 +1,21 @@
 internal import CofferPlatform
 internal import CofferTerminal
 
-/// What ssh or git asks a program for, which gets the question as its only word.
+/// The question of ssh or git, which a program gets as its only word.
 ///
-/// The whole question is compared, and no more is taken from it than a name: one that another machine sends stands behind
-/// `(USER@HOST)`, so that it passes for none of ssh's own. Sources: OpenSSH's `sshconnect2.c` and `ssh-add.c`; git's
-/// `credential.c`.
+/// The whole question is compared, and only names are taken from it. A question from another machine follows `(USER@HOST)`,
+/// so that it matches none of ssh's own. Sources: OpenSSH's `sshconnect2.c` and `ssh-add.c`; git's `credential.c`.
 enum AskedQuestion: Equatable {
-  /// The passphrase of a private key's file.
   case passphrase(ofKey: String)
-  /// A user's password at a machine.
   case password(user: String, host: String)
   case username(url: String)
   case urlPassword(url: String)
-  /// The one before it was wrong.
+  /// The previous answer was wrong.
   case again
 
   init?(_ text: String) {
     let question = text.trimmedEnd
-    // A second line would be no name's.
+    // No name has a second line.
     guard !question.contains(where: \.isNewline) else { return nil }
     if question.hasPrefix("Bad passphrase, try again for ") {
       self = .again
@@ -41,7 +38,6 @@ enum AskedQuestion: Equatable {
     }
   }
 
-  /// Whether ssh asks it, and not git.
   var isOfSSH: Bool {
     switch self {
     case .passphrase, .password, .again: true
@@ -49,7 +45,7 @@ enum AskedQuestion: Equatable {
     }
   }
 
-  /// Whether a URL of git's leaves no doubt of its host. A certificate's has none.
+  /// Whether the host of git's URL is unambiguous. A certificate's has none.
   private static func isClear(_ url: String) -> Bool { url.hasPrefix("cert:///") || Origin(url) != nil }
 
   private static func inside(_ text: String, _ start: String, _ end: String) -> String? {

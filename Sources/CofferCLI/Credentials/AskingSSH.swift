@@ -1,15 +1,14 @@
 internal import CofferPlatform
 
-/// The ssh that asks, by what its program says of itself.
+/// The asking ssh's version, read from its program.
 ///
-/// Before 8.5 it hands on a server's question as it came, and nothing tells it from one of ssh's own. Source: OpenSSH 8.5,
-/// release notes.
+/// Before 8.5 it forwards a server's question unchanged, which then looks like its own. Source: OpenSSH 8.5, release notes.
 enum AskingSSH {
   private static let first = (8, 5)
-  /// Bytes of a program that are looked at, at most: ssh has one MiB.
+  /// The number of a program's bytes to read, at most: ssh has one MiB.
   private static let most = 8 << 20
 
-  /// Whether `process` runs an ssh that is too old; false for any other program, and for one that cannot be read.
+  /// Whether `process` runs an ssh that is too old; false for any other or unreadable program.
   static func isTooOld(_ process: Int32 = getppid()) -> Bool {
     let descriptor = coffer_open("/proc/\(process)/exe", O_RDONLY | O_CLOEXEC, 0)
     guard descriptor >= 0 else { return false }
@@ -22,7 +21,7 @@ enum AskingSSH {
     }
   }
 
-  /// Its own version reads `OpenSSH_9.2p1`; the patterns of others that it knows have no `p` there.
+  /// Its own version reads `OpenSSH_9.2p1`; the patterns for other versions have no `p` there.
   static func isTooOld(_ program: UnsafeRawBufferPointer) -> Bool {
     let name = "OpenSSH_".utf8
     var rest = program

@@ -14,7 +14,7 @@ struct CargoProvider {
 
   let context: Context
 
-  /// What cargo wants, as far as it matters here. Of a get it is the same for every operation.
+  /// The relevant part of a request. A get is the same for every operation.
   struct Request {
     var version = 0
     var kind = ""
@@ -52,18 +52,18 @@ struct CargoProvider {
     private init() {}
     private static let none = Request()
 
-    /// The item's name: as in the keychains that cargo itself keeps tokens in, or as in cargo's configuration.
+    /// The item's name: as in cargo's own keychains, or as in its configuration.
     var service: String { words.first ?? "cargo-registry:\(index)" }
     var account: String? { words.count > 1 ? words[1] : nil }
   }
 
-  /// The next line; nil at the end.
+  /// Nil at the end.
   static func line(from descriptor: Int32) throws -> SecretBytes? {
     var buffer = try SecretBytes(zeros: largest)
     var count = 0
     while count < largest {
       let at = count
-      // A byte at a time: what follows the line stays where it is, and a request is some hundred bytes.
+      // A byte at a time: input after the line is left, and a request has some hundred bytes.
       let got = buffer.withUnsafeMutableBytes { SecretReader.readOnce(descriptor, $0.baseAddress.map { $0 + at }, 1) }
       guard got >= 0 else { throw StoreError(errno: errno, "read cargo's request", place: "standard input") }
       if got == 0 { return count == 0 ? nil : try buffer.prefix(count) }
@@ -106,7 +106,7 @@ struct CargoProvider {
       return try refuse(Refusal(kind: "not-found"))
     }
     let token = try found.secret.line(of: found.name, for: "cargo")
-    // git's helper may have been given an end that is further away than cargo counts: the token is as good as one without.
+    // git's helper may have stored an end beyond cargo's numbers: the token is as good as one without.
     let expires = found.expires.flatMap { Int64(exactly: $0.timeIntervalSince1970.rounded(.down)) }
     let cache = expires.map { "\"cache\":\"expires\",\"expiration\":\($0)" }
     try JSONText.write(
@@ -117,7 +117,7 @@ struct CargoProvider {
   private func login(_ request: Request, _ registry: String) throws {
     let token = try request.token ?? typed(registry)
     let items = try context.itemsToRead()
-    // Of a token nothing stays after a logout, nor before it.
+    // Neither a logout nor a replacement keeps an old token.
     if let there = try HostCredential.candidates(request.service, request.account, in: items).first {
       try HostCredential.replace(there, with: token, in: items, keeping: 0)
     } else {

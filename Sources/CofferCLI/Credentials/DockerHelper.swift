@@ -5,14 +5,13 @@ internal import CofferTerminal
 internal import CofferVault
 internal import FoundationEssentials
 
-/// Answers docker's questions from the vault.
+/// Answers docker's requests from the vault.
 ///
-/// Source: github.com/docker/docker-credential-helpers, `credentials/credentials.go` and `error.go`: clients look for these very
-/// texts.
+/// Source: github.com/docker/docker-credential-helpers, `credentials/credentials.go` and `error.go`: clients look for these
+/// exact texts.
 struct DockerHelper {
   enum Action: String { case store, get, erase, list }
 
-  /// Errors that docker's clients know by their text.
   enum Refusal {
     static let notFound = refusal("credentials not found in native keychain")
     static let noServer = refusal("no credentials server URL")
@@ -46,19 +45,18 @@ struct DockerHelper {
     let name = try ItemName(service: DockerConfig.service(of: server), account: user)
     let value = try secret.bytes.duplicate()
     let form = SecretForm(value, metadata: ItemMetadata(label: "Docker credentials of \(server)", contentType: "text/plain"))
-    // One credential for each server: the former user's would be handed out by chance.
+    // One credential for each server: the previous user's would be handed out by chance.
     let others = try items.list(service: name.service).map(\.name).filter { $0 != name }
     try items.apply([.set(form, for: name)] + others.map { .remove($0) })
   }
 
-  /// What `request` is to have stored.
   static func credential(in request: borrowing SecretBytes) throws -> (server: String, user: String, secret: SecretForm) {
     try request.withUnsafeBytes { raw in
       var scanner = JSONScanner(raw, place: "standard input", outcome: "nothing was stored")
       var (server, user) = ("", "")
       var secret = SecretForm(try SecretBytes(zeros: 0))
       try scanner.object { scanner, field in
-        // Docker's own helpers are written in Go, whose decoder looks for names in any case and skips the others.
+        // Docker's own helpers are written in Go, whose decoder matches names in any case and skips the others.
         switch field.lowercased() {
         case "serverurl": server = try scanner.text()
         case "username": user = try scanner.text()
@@ -96,7 +94,7 @@ struct DockerHelper {
     let server = try server()
     context.reason = "docker wants to forget the password of \(server)."
     let items = try context.itemsToRead()
-    // Also deleted items that can be restored.
+    // Also restorable deleted items.
     let deleted = try items.deleted(service: DockerConfig.service(of: server)).map(\.item.name.item)
     let names = try Set(stored(server, items).map(\.name) + deleted)
     guard !names.isEmpty else { throw Refusal.notFound }
@@ -111,7 +109,7 @@ struct DockerHelper {
     try Output.line(JSONText.encode(Dictionary(users) { $1 }))
   }
 
-  /// The items of a server, the one written last first.
+  /// The item written last comes first.
   private func stored(_ server: String, _ items: VaultItems) throws -> [VaultItem] {
     try items.list(service: DockerConfig.service(of: server)).sorted { $0.modified > $1.modified }
   }
@@ -120,7 +118,6 @@ struct DockerHelper {
     try Self.server(in: SecretReader.read(0, limit: Self.largest, what: "docker's request", place: "standard input"))
   }
 
-  /// The address that is all of `request`.
   static func server(in request: borrowing SecretBytes) throws -> String {
     guard let text = request.withUnsafeBytes({ PlainBytes.text($0) }) else { throw Refusal.noServer }
     let server = text.split(whereSeparator: \.isNewline).joined().trimmingCharacters

@@ -4,10 +4,10 @@ internal import CofferStorage
 internal import CofferTerminal
 internal import FoundationEssentials
 
-/// A credential as git knows it: a password, or a ready header with its scheme, and what belongs to it.
+/// A credential of git's: a password, or a ready header with its scheme, and their attributes.
 ///
-/// As an item of the vault a plain password is its bare bytes, so that it can be stored and read by hand; with anything more the
-/// value is a list of lines as the protocol has them, in a type of its own.
+/// In the vault a plain password is its bare bytes, so that it can be stored and read by hand. Anything more is a list of
+/// the protocol's lines, with its own type.
 struct GitCredential {
   static let contentType = "application/x-git-credential"
 
@@ -15,12 +15,11 @@ struct GitCredential {
   var credential: SecretForm?
   var refreshToken: SecretForm?
   var authtype: String?
-  /// Seconds since 1970, from when on the password is of no use.
+  /// The end of the password's use, in seconds since 1970.
   var expiry: UInt64?
 
   init() {}
 
-  /// The credential in a message.
   init(_ message: GitMessage) {
     password = message.secrets["password"]
     credential = message.secrets["credential"]
@@ -34,7 +33,7 @@ struct GitCredential {
 
   var isBarePassword: Bool { credential == nil && refreshToken == nil }
 
-  /// Whether both would be stored as the same.
+  /// Whether both have the same stored form.
   func isSame(as other: GitCredential) -> Bool {
     authtype == other.authtype && expiry == other.expiry && SecretForm.areSame(password, other.password)
       && SecretForm.areSame(credential, other.credential) && SecretForm.areSame(refreshToken, other.refreshToken)
@@ -42,9 +41,7 @@ struct GitCredential {
 
   // MARK: As an item
 
-  /// Reads the item's value.
-  ///
-  /// - Throws: `.damaged` for lines that are none.
+  /// - Throws: `.damaged` for invalid lines.
   init(_ form: SecretForm) throws {
     guard form.metadata.contentType == Self.contentType else {
       password = form
@@ -71,7 +68,8 @@ struct GitCredential {
     }
   }
 
-  /// The item's value. A bare password expires with the item; where a refresh token stays useful, the item does not.
+  /// The item's value. A bare password expires with the item; with a refresh token, which stays useful, the item does not
+  /// expire.
   func form() throws -> SecretForm {
     guard !isBarePassword else {
       let value = try password?.bytes.duplicate() ?? SecretBytes(zeros: 0)
@@ -95,7 +93,6 @@ struct GitCredential {
     .damaged, "the item is no git credential", cure: "coffer vault delete removes it; git will ask again")
 }
 
-/// Lines `key=value` of which some are secret, put together in guarded memory.
 struct SecretLines {
   private var lines: [(key: String, text: String, secret: SecretForm?)] = []
 

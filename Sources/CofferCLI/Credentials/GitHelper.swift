@@ -5,19 +5,19 @@ internal import CofferTerminal
 internal import CofferVault
 internal import FoundationEssentials
 
-/// Answers git's questions from the vault.
+/// Answers git's requests from the vault.
 ///
-/// A credential is the item whose service is `protocol://host`, with `/path` where git sends one (`credential.useHttpPath`), and
-/// whose account is the user. A path is part of the name: a password for one repository is not given to another.
+/// A credential is the item whose service is `protocol://host`, with `/path` if git sends one (`credential.useHttpPath`),
+/// and whose account is the user. The path is part of the name: a password for one repository is not given to another.
 struct GitHelper {
-  /// Before our own entries of `state[]`; those of other helpers are not ours to look at.
+  /// The prefix of our entries of `state[]`; entries of other helpers are ignored.
   private static let statePrefix = "coffer:revision="
 
   let items: VaultItems
   let message: GitMessage
   let context: Context
 
-  /// The service of the items that are meant; nil where the message names no place, and nothing is meant.
+  /// The service of the matching items; nil if the message names no place.
   static func service(_ message: GitMessage) -> String? {
     guard let scheme = message.texts["protocol"], !scheme.isEmpty else { return nil }
     let host = message.texts["host"] ?? ""
@@ -41,7 +41,7 @@ struct GitHelper {
 
   // MARK: Logins
 
-  /// The login of `coffer auth` at the host that git names; nil where there is none, or it is another user's.
+  /// The login at git's host; nil if there is none or it is another user's.
   private func login() throws -> AuthAccounts.Login? {
     guard message.texts["protocol"] == "https", let host = message.texts["host"]?.lowercased(), !host.isEmpty else { return nil }
     let logins = try AuthAccounts(items: items).logins(of: host)
@@ -52,13 +52,13 @@ struct GitHelper {
     return logins.first { $0.account.hasSameBytes(as: user) }
   }
 
-  /// Prints the token of a login, renewed where it has ended. Never a browser: git does not wait for a person.
+  /// Prints a login's token, renewed if it has ended. It never opens a browser: git does not wait for a person.
   private func answerByLogin() throws {
     guard let login = try login() else { return }
     let name = try AuthAccounts(items: items).name(of: login)
     let token: SecretForm
     do { token = try LiveToken(items: items).token(of: name) } catch let error as StoreError {
-      // git asks the next helper, or its user; both hear why.
+      // git asks the next helper, or its user; the note gives the reason.
       guard [.expired, .loginRefused, .unreachable, .notFound].contains(error.kind) else { throw error }
       return context.note("\(error.about(key: name.description))")
     }
@@ -72,13 +72,13 @@ struct GitHelper {
     try Output.write(lines.bytes())
   }
 
-  /// Whether `credential` is the token of a login, which is kept there and nowhere else.
+  /// Whether `credential` is a login's token, which is kept only there.
   private func isOfLogin(_ credential: GitCredential) throws -> Bool {
     guard let login = try login(), !login.hasExpired else { return false }
     return SecretForm.areSame(credential.password, try items.get(AuthAccounts(items: items).name(of: login)))
   }
 
-  /// Has the token of a login renewed when it is asked for next, where that is the one that was refused.
+  /// Makes the next request renew a login's token, if that token was refused.
   private func expireLogin() throws {
     guard let login = try login(), login.isRenewable, try isOfLogin(GitCredential(message)) else { return }
     let name = try AuthAccounts(items: items).name(of: login)
@@ -90,7 +90,7 @@ struct GitHelper {
 
   // MARK: Items
 
-  /// The items that may answer, the one written last first.
+  /// The item written last comes first.
   private func candidates(_ service: String) throws -> [VaultItem] {
     if let user = message.texts["username"] {
       return try items.item(ItemName(service: service, account: user)).map { [$0] } ?? []
@@ -98,7 +98,6 @@ struct GitHelper {
     return try items.list(service: service).sorted { $0.modified > $1.modified }
   }
 
-  /// The stored credential; nil where it is gone or has expired.
   private func credential(_ name: ItemName) throws -> GitCredential? {
     do { return try items.get(name).map { try GitCredential($0) } } catch let error as StoreError {
       guard error.kind == .expired else { throw error.about(key: name.description) }
@@ -106,7 +105,7 @@ struct GitHelper {
     }
   }
 
-  /// Prints `credential` as far as git understands it; false where nothing of it is of use.
+  /// Prints `credential` as far as git understands it; false if git can use nothing of it.
   private func answer(_ credential: GitCredential, _ item: VaultItem) throws -> Bool {
     var lines = SecretLines()
     let speaksAuthtype = understands.contains("authtype")
@@ -121,7 +120,7 @@ struct GitHelper {
       lines.add("username", try Self.oneLine(item.name.account, item))
       lines.add("password", try Self.oneLine(password, item))
     } else if credential.refreshToken != nil {
-      // The password is of no use any more, but another helper can get a fresh one for this.
+      // The password has expired, but another helper can get a fresh one for this.
       lines.add("username", try Self.oneLine(item.name.account, item))
     } else {
       return false
@@ -153,7 +152,8 @@ struct GitHelper {
 
   // MARK: store
 
-  /// Keeps a credential that was just used with success. A stored one is not written again: git reports one after every fetch.
+  /// Keeps a credential that was just used with success. A stored one is not written again: git reports one after every
+  /// fetch.
   func store(_ service: String) throws {
     let credential = GitCredential(message)
     guard credential.password != nil || credential.credential != nil, !credential.isExpired, !isTrue("ephemeral") else { return }
@@ -167,7 +167,7 @@ struct GitHelper {
 
   // MARK: erase
 
-  /// Removes a refused credential, also a deleted one that can be restored. If git names the password, one that was stored in the
+  /// Removes a refused credential, also a deleted one that can be restored. If git names the password, one stored in the
   /// meantime stays.
   func erase(_ service: String) throws {
     try expireLogin()
@@ -179,7 +179,7 @@ struct GitHelper {
     }
   }
 
-  /// The items of the message's user, or of all, that were deleted and can be brought back.
+  /// The restorable deleted items of the message's user, or of all.
   private func deleted(_ service: String) throws -> [VaultItem] {
     let user = message.texts["username"]
     return try items.deleted(service: service).map(\.item).filter { item in
@@ -187,7 +187,6 @@ struct GitHelper {
     }
   }
 
-  /// What `item` was when it was deleted; nil where it has expired.
   private func deletedCredential(_ item: VaultItem) throws -> GitCredential? {
     do { return try GitCredential(items.value(of: item.name, revision: item.revision)) } catch let error as StoreError {
       guard error.kind == .expired else { throw error.about(key: item.name.description) }
@@ -195,7 +194,6 @@ struct GitHelper {
     }
   }
 
-  /// Whether `item` is what git says was refused.
   private func isRefused(_ item: VaultItem, _ credential: () throws -> GitCredential?) throws -> Bool {
     guard isStillAsGiven(item) else { return false }
     let refused = GitCredential(message)
@@ -205,7 +203,6 @@ struct GitHelper {
     return refused.credential == nil || SecretForm.areSame(refused.credential, stored.credential)
   }
 
-  /// Whether the item is the one that git got from us, where it says so.
   private func isStillAsGiven(_ item: VaultItem) -> Bool {
     let ours = (message.lists["state[]"] ?? []).filter { $0.hasPrefix(Self.statePrefix) }
     return ours.isEmpty || ours.contains(Self.statePrefix + String(item.revision))

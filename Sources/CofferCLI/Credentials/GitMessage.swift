@@ -4,9 +4,10 @@ internal import CofferStorage
 internal import CofferPlatform
 internal import CofferTerminal
 
-/// What git tells a credential helper: lines `key=value` up to an empty line or the end.
+/// Git's message to a credential helper: lines `key=value` up to an empty line or the end.
 ///
-/// Source: git-credential(1), "INPUT/OUTPUT FORMAT". Unknown attributes are ignored; an empty value of a list `key[]` clears it.
+/// Source: git-credential(1), "INPUT/OUTPUT FORMAT". Unknown attributes are ignored; an empty value of a list `key[]` clears
+/// it.
 struct GitMessage {
   /// Bytes of a message, at most. Attributes are short; a token with many claims has some kilobytes.
   static let largest = 1 << 18
@@ -17,13 +18,11 @@ struct GitMessage {
 
   private static let secretNames: Set = ["password", "credential", "oauth_refresh_token"]
 
-  /// Reads a message from `descriptor`.
-  ///
-  /// - Throws: what ``init(_:)`` throws; `.tooLarge`.
+  /// - Throws: errors of ``init(_:)``; `.tooLarge`.
   init(from descriptor: Int32) throws { try self.init(Self.receive(descriptor)) }
 
-  /// - Throws: `.damaged` for a line without `=` and for a value with a NUL or a carriage return, which could end a line
-  ///   somewhere else.
+  /// - Throws: `.damaged` for a line without `=`, and for a NUL or carriage return in a value, which could end the line
+  ///   elsewhere.
   init(_ message: borrowing SecretBytes) throws {
     try message.withUnsafeBytes { raw in
       for line in raw.split(separator: 0x0A, omittingEmptySubsequences: false) {
@@ -46,7 +45,7 @@ struct GitMessage {
       secrets[key] = SecretForm(try SecretBytes(copying: value))
       return
     }
-    // What we do not know, such as a server's header, may be in any encoding; what we use must be text.
+    // Unknown values, such as a server's header, may have any encoding; used ones must be text.
     guard let text = PlainBytes.text(value) else {
       guard ["protocol", "host", "path", "username"].contains(key) else { return }
       throw Self.damaged("the \(key) is not UTF-8")

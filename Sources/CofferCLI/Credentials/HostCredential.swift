@@ -4,28 +4,26 @@ internal import CofferStorage
 internal import CofferVault
 internal import FoundationEssentials
 
-/// A credential of the vault for a program that asks by a URL, a host or the name of an item: the very item that git's helper or
-/// `coffer auth login` stored, so that there is one token, in one place.
+/// A credential for a program that asks by a URL, a host or an item's name. It is the item that git's helper or
+/// `coffer auth login` stored, so that there is one token in one place.
 struct HostCredential {
   let name: ItemName
   let secret: SecretForm
-  /// From when on it is of no use, where that is known.
+  /// Its end, if known.
   let expires: Date?
-  /// What else is said of the item.
   let item: VaultItem
 
-  /// The user, as programs take it with the secret.
   var user: String { LoginItems.isToken(item) ? AuthAccounts.user(of: name.account) : name.account }
 
-  /// The credential that `service` means; nil where nothing is stored.
+  /// The credential for `service`; nil if nothing is stored.
   ///
-  /// Tried in this order: the item of exactly that service; for a URL of HTTPS the login of its host; for any URL what git has
-  /// for its scheme and host. Of several accounts the one named is meant, or in the URL; without one the active login, then what
-  /// was written last.
+  /// Tried in this order: the item of exactly that service; for an HTTPS URL the login of its host; for any URL git's item
+  /// for its scheme and host. Among several accounts it is the given one, or that of the URL; otherwise the active login,
+  /// then the last one written.
   ///
-  /// The token of a login at a server is renewed where it has ended.
+  /// A server login's token is renewed if it has ended.
   ///
-  /// - Throws: `.expired` where all that is stored has expired; what ``LiveToken`` throws.
+  /// - Throws: `.expired` if all stored credentials have expired; the errors of ``LiveToken``.
   static func find(_ service: String, _ account: String?, in items: VaultItems) throws -> HostCredential? {
     var expired: StoreError?
     for item in try candidates(service, account, in: items) {
@@ -40,7 +38,7 @@ struct HostCredential {
     return nil
   }
 
-  /// The same where something has to be there.
+  /// Like ``find(_:_:in:)``, for a credential that must exist.
   ///
   /// - Throws: `.notFound`.
   static func get(_ service: String, _ account: String?, in items: VaultItems) throws -> HostCredential {
@@ -50,7 +48,6 @@ struct HostCredential {
     return found
   }
 
-  /// Nil where the item went, or holds no password.
   private init?(_ item: VaultItem, in items: VaultItems) throws(StoreError) {
     let credential: GitCredential
     do {
@@ -71,7 +68,7 @@ struct HostCredential {
     expires = credential.expiry.map { Date(timeIntervalSince1970: Double($0)) }
   }
 
-  /// The items that may answer, the likeliest first; no value is opened.
+  /// The candidates, the likeliest first; no value is opened.
   static func candidates(_ service: String, _ account: String?, in items: VaultItems) throws -> [VaultItem] {
     let origin = Origin(service)
     let account = account ?? origin?.user
@@ -86,14 +83,14 @@ struct HostCredential {
     return try found + stored(origin.name, account, in: items).filter { !known.contains($0.name) }
   }
 
-  /// Puts `secret` in the place of what `item` has: of a login nothing stays that would renew another token.
+  /// Replaces the secret of `item`. A login keeps nothing that would renew another token.
   static func replace(_ item: VaultItem, with secret: SecretForm, in items: VaultItems, keeping: Int? = nil) throws {
     guard !LoginItems.isToken(item) else {
       return try AuthAccounts(items: items).store(
         secret.bytes.duplicate(), item.name.service, item.name.account, expires: nil)
     }
     var metadata = item.metadata
-    // The description of the former value does not apply to this one.
+    // The description of the previous value does not apply to this one.
     (metadata.expires, metadata.contentType) = (nil, "text/plain")
     try items.set(secret.with(metadata), for: item.name, if: item.isUnchanged, keeping: keeping)
   }
@@ -109,7 +106,7 @@ struct HostCredential {
 }
 
 extension SecretForm {
-  /// The same, for a program that takes a line of text.
+  /// The value for a program that takes a line of text.
   ///
   /// - Parameter program: the program of the protocol.
   /// - Throws: `.unsupported` for a value that is no line of UTF-8.

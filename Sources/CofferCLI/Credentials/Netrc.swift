@@ -4,11 +4,11 @@ internal import CofferStorage
 internal import CofferTerminal
 internal import FoundationEssentials
 
-/// A netrc for a command: a line for each host, which is in memory alone.
+/// A netrc for a command: a line for each host, in memory alone.
 ///
-/// Source: curl's manual, "NETRC FILES". Programs differ in how a word with blanks or quotes is written, so there is none in it.
+/// Source: curl's manual, "NETRC FILES". Programs differ in the quoting of words, so no word has blanks or quotes.
 struct Netrc {
-  /// Where git's and curl's libraries, go, pip and cmake look for its path.
+  /// The variable with its path for git's and curl's libraries, go, pip and cmake.
   static let variable = "NETRC"
 
   private let machines: [(host: String, credential: HostCredential)]
@@ -24,7 +24,7 @@ struct Netrc {
       guard !machines.contains(where: { $0.host == origin.machine }) else {
         throw Failure.usage("'\(Printable.line(origin.machine))' is given twice", try: "one user for each host")
       }
-      // An import from a netrc has the machine's name alone, as a line of a netrc has.
+      // An import from a netrc has only the machine's name, as in netrc.
       let found =
         try HostCredential.find(origin.service, origin.user, in: items)
         ?? HostCredential.get(origin.machine, origin.user, in: items)
@@ -43,7 +43,6 @@ struct Netrc {
     self.machines = machines
   }
 
-  /// The secrets to mask in the command's output.
   var secrets: [SecretForm] { machines.map(\.credential.secret) }
 
   func text() throws -> SecretBytes {

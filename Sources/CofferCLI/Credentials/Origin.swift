@@ -1,11 +1,10 @@
 internal import CofferPlatform
 
-/// Where a program wants to be let in: scheme and host of a URL, which is all that a credential is for.
+/// The scheme and host of a program's URL, which is the whole scope of a credential.
 struct Origin {
   let scheme: String
-  /// With the port, where that is not the scheme's own.
+  /// With the port, unless it is the scheme's own.
   let host: String
-  /// The user that the URL names.
   let user: String?
   /// The URL without the user, and without a slash at its end.
   let service: String
@@ -13,17 +12,17 @@ struct Origin {
   /// `scheme://host`, as the helper of git names its items.
   var name: String { "\(scheme)://\(host)" }
 
-  /// The host without a port, as netrc has it.
+  /// The host without a port, as in netrc.
   var machine: String {
     guard let colon = host.lastIndex(of: ":"), !host[colon...].contains("]") else { return host }
     return String(host[..<colon])
   }
 
-  /// Nil for a text that is no URL with a host, and for one whose host programs may read in different ways. Names of schemes and
-  /// hosts have no case. By bytes: a mark above one would hide it.
+  /// Nil for a text that is no URL with a host, and for a host that programs may read in different ways. Scheme and host
+  /// have no case. Bytes are compared, as a combining mark would hide a separator.
   ///
-  /// Source: RFC 3986, section 3; CVE-2024-50349: a program that decodes the user `bank.example%2fx` shows it before the `@` of
-  /// the host.
+  /// Source: RFC 3986, section 3; CVE-2024-50349: a program that decodes the user `bank.example%2fx` shows it before the `@`
+  /// of the host.
   init?(_ url: String) {
     guard let mark = url.utf8.firstRange(of: "://".utf8), mark.lowerBound != url.startIndex else { return nil }
     let rest = url.utf8[mark.upperBound...]

@@ -6,8 +6,7 @@ internal import CofferTerminal
 internal import CofferVault
 
 extension Checkup {
-  /// Whether the vault's content can be read: its pages, for which no key is needed, and all of it if a key is at hand without a
-  /// question.
+  /// Checks that the vault's content can be read: its pages without a key, and all of it if a key needs no question.
   func content(_ check: String) -> [Finding] {
     let vault: LockedVault
     do { vault = try found.get() } catch { return [] }  // Said by the check of the vault.
@@ -29,27 +28,27 @@ extension Checkup {
       cure: "coffer vault verify")
   }
 
-  /// False where no agent holds the vault unlocked.
+  /// False if no agent holds the vault unlocked.
   private func verifiedByAgent() throws -> Bool {
     guard let agent = try context.agent() else { return false }
     _ = try agent.ask(Calls.verify)
     return true
   }
 
-  /// False where neither an option nor the environment names a secret that can be read as often as one likes.
+  /// False if neither an option nor the environment names a secret that can be read repeatedly.
   private func verifiedHere(_ vault: LockedVault) throws -> Bool {
     guard try hasSecrets, environment("").allSatisfy({ $0.place == nil }) else { return false }
     context.questions = .nowhere
     var copy = vault
-    // The pins are looked at apart, and are to stay as they are.
+    // The pins have their own check, and must not change.
     (copy.options.pins, copy.options.lockFolder) = (nil, nil)
     let unpinned = copy
     _ = try context.opening(vault) { credentials in try unpinned.unlock(with: credentials) }.verify()
     return true
   }
 
-  /// Whether the options or else the environment have secrets, all of them in files: a pipe gives its content once, to its
-  /// intended reader.
+  /// Whether the options or else the environment have secrets, all in files: a pipe gives its content once, to its intended
+  /// reader.
   private var hasSecrets: Bool {
     get throws {
       let given =

@@ -68,7 +68,7 @@ extension Checkup {
     return findings
   }
 
-  /// Property lists can be read, and nobody else can write them.
+  /// Checks that property lists can be read, and that no other user can write them.
   func preferences(_ check: String) -> [Finding] {
     do throws(StoreError) {
       return try DefaultsDomain.list(in: places.defaults).compactMap { look(check, at: $0) }
@@ -90,9 +90,7 @@ extension Checkup {
   }
 }
 
-/// Sockets of the local machine.
 enum UnixSocket {
-  /// Whether nobody listens at `path`.
   static func refuses(_ path: String) -> Bool {
     let descriptor = coffer_local_connect(path, 0)
     guard descriptor < 0 else {
@@ -104,7 +102,7 @@ enum UnixSocket {
 }
 
 extension Checkup {
-  /// An agent, where one runs, answers, holds the vault that stands here, and can keep its memory from swap.
+  /// Checks that a running agent answers, holds this vault, and can keep its memory from swap.
   func agent(_ check: String) -> [Finding] {
     let status: AgentStatus?
     do throws(StoreError) { status = try context.agentStatus() } catch { return [Finding(check, error)] }
@@ -135,8 +133,8 @@ extension Checkup {
     do { return try found.get().id } catch { return nil }  // Said by the check of the vault.
   }
 
-  /// Side files of SQLite without their vault: they may hold commits that can no longer be put together, and a new vault beside
-  /// them must not take them for its own.
+  /// SQLite's side files may hold commits that are incomplete without their vault. A new vault beside them must not take
+  /// them for its own.
   func sideFiles(_ check: String) -> [Finding] {
     guard let file, !FileFacts.exists(file) else { return [] }
     return ["-wal", "-shm", "-journal"].map { FilePath(file.string + $0) }.filter(FileFacts.exists).map { path in

@@ -5,13 +5,13 @@ internal import CofferSecretService
 internal import CofferTerminal
 
 extension Checkup {
-  /// Who answers programs that ask for secrets, where there is a bus at all.
+  /// Checks which provider answers programs that ask for secrets, if there is a bus at all.
   func secretService(_ check: String) -> [Finding] {
     guard ProcessEnvironment.value("DBUS_SESSION_BUS_ADDRESS") != nil || ProcessEnvironment.value("XDG_RUNTIME_DIR") != nil else {
       return []
     }
     let owner: ProviderOwner?
-    // Without a bus, or the library that speaks to it, no program asks.
+    // Without a bus, or its library, no program asks.
     do throws(StoreError) { owner = try SecretServiceProvider.owner() } catch { return [] }
     guard let owner else {
       return [

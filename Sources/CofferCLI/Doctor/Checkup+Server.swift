@@ -9,7 +9,7 @@ extension Checkup {
 
   /// The facts of the vault's server: its listeners, its role's rights, the worth of its acknowledgements, and its clock.
   func server(_ check: String) -> [Finding] {
-    // Whoever cannot open the vault is told why by the check of that.
+    // The vault's own check reports why it cannot be opened.
     if case .failure(let error) = found, (error as? StoreError)?.kind != .noVault { return [] }
     let report: ServerReport?
     do throws(StoreError) { report = try places.vault.serverReport() } catch { return [Finding(check, error)] }

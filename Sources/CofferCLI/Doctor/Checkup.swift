@@ -6,13 +6,13 @@ internal import CofferVaultRows
 internal import FoundationEssentials
 internal import SystemPackage
 
-/// All that `coffer doctor` looks at. Nothing is changed or asked.
+/// The checks of `coffer doctor`. They change and ask nothing.
 struct Checkup {
   let context: Context
-  /// The vault as it stands, or why it cannot be opened: looked at once, as a server that does not answer is waited for.
+  /// The locked vault, or why it cannot be opened: read once, as a server that does not answer costs a wait.
   let found: Result<LockedVault, any Error>
   var places: Places { context.places }
-  /// The vault's file; nil for a vault that is in none.
+  /// The vault's file; nil for a vault on a server.
   var file: FilePath? { places.vault.path }
 
   init(context: Context) {
@@ -20,23 +20,22 @@ struct Checkup {
     found = Result { try context.lockedVault() }
   }
 
-  /// The checks by name, in the order they are told.
   var checks: [(name: String, run: (String) -> [Finding])] {
     [("places", folders), ("vault", vault)] + (file == nil ? [("server", server)] : []) + [
       ("pins", pins), ("side files", sideFiles), ("leftovers", leftovers),
-      // After the agent, which is asked to look, and may lock because of its findings.
+      // After the agent, which performs this check, and may lock because of its findings.
       ("agent", agent), ("content", content), ("sockets", sockets),
       ("file system", fileSystem), ("memory", memory), ("environment", environment), ("preferences", preferences),
       ("secret service", secretService), ("plain secrets", { SecretSearch(context: context).findings($0) }), ("editing", editing),
     ]
   }
 
-  /// Our folders are this user's alone, and so is the way to them.
+  /// Checks that our folders and the way to them are this user's alone.
   private func folders(_ check: String) -> [Finding] {
     [file?.removingLastComponent(), places.state, places.run].enumerated().compactMap { index, folder in
       do throws(StoreError) {
         guard let folder else { return nil }
-        // The vault's alone may be a link of this user's.
+        // Only the vault's folder may be a link, made by this user.
         _ = try TrustedPath.privateFolder(index == 0 ? TrustedPath.throughOwnLink(folder) : folder)
         return nil
       } catch { return Finding(check, error) }
@@ -97,7 +96,7 @@ struct Checkup {
     } catch let error as StoreError { return [Finding(check, error)] } catch { return [] }
   }
 
-  /// A vault on a server is read where the pins cannot be written, and so is a file that can be.
+  /// A vault on a server can be read without writable pins, and so can a read-only file.
   private func unwritablePins(_ check: String) -> [Finding] {
     if let file, access(file.string, W_OK) != 0 { return [] }
     var folder = places.state.appending("pins")
@@ -114,7 +113,6 @@ struct Checkup {
     do { return try found.get() } catch { return nil }  // Said by the check of the vault.
   }
 
-  /// Files beside the vault that no command needs any more.
   private func leftovers(_ check: String) -> [Finding] {
     let folder = file?.removingLastComponent() ?? "."
     let name = file?.lastComponent?.string ?? "vault.sqlite"
@@ -151,7 +149,7 @@ struct Checkup {
     do { return try FileManager.default.contentsOfDirectory(atPath: folder.string).sorted() } catch { return [] }
   }
 
-  /// A socket that nobody listens at was left by a program that was killed.
+  /// A socket without a listener was left by a program that was killed.
   private func sockets(_ check: String) -> [Finding] {
     Self.entries(of: places.run).map { places.run.appending($0) }.filter(Self.isStaleSocket).map { path in
       Finding(check, .warning, "nobody listens at the socket", place: path.string, cure: "rm \(path)")
@@ -175,7 +173,7 @@ struct Checkup {
     } + preferencesFileSystem(check)
   }
 
-  /// Those on this machine that cannot exchange two files, by what statfs(2) tells of them. Source: their `rename` in Linux 6.12.
+  /// File systems of this machine that cannot exchange two files, by statfs(2). Source: their `rename` in Linux 6.12.
   private static let withoutExchange: [Int64: String] = [
     0x2011_BAB0: "exFAT", 0x7366_746E: "NTFS", 0x3153_464A: "JFS", 0x482B: "HFS+", 0x1501_3346: "UDF", 0xF15F: "eCryptfs",
   ]
@@ -200,10 +198,9 @@ struct Checkup {
   }
 }
 
-/// Something that is not as it should be, and what to do about it.
 struct Finding: Encodable {
   enum Severity: String, Encodable {
-    /// Worth knowing; nothing has to be done.
+    /// Worth knowing; no action is needed.
     case note
     /// A protection is weaker than it could be.
     case warning
@@ -211,7 +208,6 @@ struct Finding: Encodable {
     case problem
   }
 
-  /// The name of the check that found it.
   let check: String
   let severity: Severity
   let what: String
@@ -226,7 +222,6 @@ struct Finding: Encodable {
     self.cure = cure
   }
 
-  /// An error of a store, which says all of it already.
   init(_ check: String, _ error: StoreError) {
     self.init(check, .problem, error.what, place: error.place, cure: error.commandCure)
   }

@@ -1,20 +1,19 @@
 internal import Coffer
 internal import SystemPackage
 
-/// A file in which another program keeps credentials in the clear, as its own documentation says.
+/// A file in which another program keeps credentials in the clear, by its own documentation.
 struct CredentialFile {
   let path: FilePath
   /// The sign of a secret in the file, and the sign of a variable in its place.
   let sign: String, variable: String?
-  /// Who keeps what there.
+  /// The program and its content.
   let owner: String
   let cure: String
-  /// The format that reads it, so that its entries can move into the vault; nil if none does.
+  /// The format by which its entries can move into the vault; nil if none can.
   var format: ImportFormat?
   /// The program's new source of the credentials; nil if a helper gives them.
   var afterwards: String?
 
-  /// The program, as `owner` begins with it.
   var program: Substring { owner.prefix { $0 != " " } }
 
   func holdsSecret(_ text: String) -> Bool {

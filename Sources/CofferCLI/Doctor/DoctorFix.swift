@@ -5,16 +5,15 @@ internal import CofferTerminal
 internal import CofferVault
 internal import SystemPackage
 
-/// `coffer doctor --fix`: moves what lies in the clear into the vault, entry by entry.
+/// `coffer doctor --fix`: moves secrets in the clear into the vault, entry by entry.
 final class DoctorFix {
   private let context: Context
   private var opened: VaultItems?
-  /// What became of each entry so far.
   private(set) var rows: [Row] = []
 
   struct Row: Encodable {
     let item: String, place: String
-    /// Why it stays; nil for what moved.
+    /// Why it stays; nil if it moved.
     let kept: String?
   }
 
@@ -22,7 +21,7 @@ final class DoctorFix {
 
   /// Moves the secrets that can be moved; ``rows`` lists them, after a failure too.
   ///
-  /// - Throws: a failure of status 77 if nobody can be asked and nobody said yes.
+  /// - Throws: a failure of status 77 if nobody can be asked and --yes is missing.
   func run() throws {
     let search = SecretSearch(context: context)
     let (looked, keys) = (search.files().filter { $0.file.format != nil }, search.preferences())

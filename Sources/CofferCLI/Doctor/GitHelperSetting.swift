@@ -4,7 +4,6 @@ internal import CofferPlatform
 internal import CofferTerminal
 internal import SystemPackage
 
-/// Has git ask `git-credential-coffer` instead of a file in the clear.
 struct GitHelperSetting {
   private let context: Context
   private let helper: String
@@ -20,7 +19,7 @@ struct GitHelperSetting {
     }
   }
 
-  /// How git's configuration names the helper at `program`: by its path, unless a job of cron finds it too.
+  /// The value for the helper at `program`: its path, unless even a cron job finds it by name.
   static func value(program: String) -> String {
     let isFoundAlways = ["/usr/bin/", "/bin/"].contains { program == $0 + "git-credential-coffer" }
     guard !isFoundAlways, program.hasPrefix("/") else { return "coffer" }
@@ -28,7 +27,6 @@ struct GitHelperSetting {
     return program.map { $0.isLetter || $0.isNumber || "/._-+@%,:".contains($0) ? String($0) : "\\\($0)" }.joined()
   }
 
-  /// Adds coffer to git's helpers.
   func add() throws {
     let settings = Dictionary(grouping: try GitConfig.helpers(), by: \.key).mapValues { $0.map(\.value) }
     try add(to: GitConfig.helper, settings[GitConfig.helper] ?? [])
@@ -38,7 +36,6 @@ struct GitHelperSetting {
     }
   }
 
-  /// Has git ask coffer alone for `host`.
   func add(to host: String) throws {
     let key = "credential.https://\(host).helper"
     let values = try GitConfig.helpers().filter { $0.key == key }.map(\.value)
@@ -61,8 +58,8 @@ struct GitHelperSetting {
     context.note("git asks coffer from now on: git config --global --add \(key) \(Self.quoted(helper))")
   }
 
-  /// Removes settings without a use, and limits each `store` to the servers in its files: git writes each used password to all of
-  /// its helpers.
+  /// Removes useless settings, and limits each `store` to the servers in its files: git writes each used password to all its
+  /// helpers.
   func settle() throws {
     let search = SecretSearch(context: context)
     let own = try search.gitStores(included: false)
@@ -93,12 +90,11 @@ struct GitHelperSetting {
     context.note("git goes on asking \(value), which keeps passwords in the clear: git config --global --get-all \(key)")
   }
 
-  /// `word` as a shell takes it from a person.
+  /// `word` as a person types it in a shell.
   static func quoted(_ word: String) -> String { word.contains("\\") ? "'\(word)'" : word }
 }
 
 extension [String] {
-  /// What follows the last element that `ends` holds for.
   fileprivate func suffix(after ends: (String) -> Bool) -> ArraySlice<String> {
     self[(lastIndex(where: ends).map { $0 + 1 } ?? startIndex)...]
   }

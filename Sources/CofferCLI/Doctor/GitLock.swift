@@ -3,8 +3,8 @@ internal import CofferPlatform
 internal import CofferTerminal
 internal import SystemPackage
 
-/// The lock that git's `store` takes before it reads its file, until its new one is in place: who holds it neither has a line of
-/// git's lost nor a line that was cut out brought back. Signals that would leave it behind wait meanwhile.
+/// The lock that git's `store` holds from reading its file to replacing it. Under the lock no line of git's is lost, and no
+/// removed line comes back. Signals that would leave the lock behind wait meanwhile.
 ///
 /// Source: `lockfile.h` and `builtin/credential-store.c` of github.com/git/git.
 struct GitLock: ~Copyable {
@@ -18,7 +18,7 @@ struct GitLock: ~Copyable {
 
   /// Locks the file at `path`, which is no symbolic link: git follows one first.
   ///
-  /// - Throws: `.conflict` where git has the lock; `.io`, `.denied` where none can be made.
+  /// - Throws: `.conflict` if git has the lock; `.io`, `.denied` if none can be made.
   static func take(_ path: FilePath) throws -> GitLock {
     let signals = HeldSignals([SIGINT, SIGTERM, SIGHUP, SIGQUIT])
     let file = FilePath(path.string + ".lock")

@@ -4,12 +4,12 @@ internal import CofferPlatform
 internal import CofferTerminal
 internal import SystemPackage
 
-/// A helper `store` that git's configuration names: git reads and writes credentials in the clear by it.
+/// A `store` helper in git's configuration, by which git keeps credentials in the clear.
 struct GitStore {
   /// `credential.helper`, or `credential.URL.helper` for some servers.
   let key: String
   let value: String
-  /// The files that it reads; nil where only a shell can tell.
+  /// Its files; nil if only a shell can tell.
   let files: [FilePath]?
 
   /// - Parameter standard: the files of a `store` without an option.
@@ -20,7 +20,7 @@ struct GitStore {
     files = words.count == 1 ? standard : Self.path(words.dropFirst(), home).map { [$0] }
   }
 
-  /// The path after `--file`, as the shell that git starts reads it: a tilde at the beginning of a word is the home folder.
+  /// The path after `--file`, as git's shell reads it: a tilde at the beginning of a word is the home folder.
   private static func path(_ words: ArraySlice<Substring>, _ home: FilePath) -> FilePath? {
     let path: Substring
     switch (words.count, words.first) {
@@ -33,8 +33,7 @@ struct GitStore {
     return path.hasPrefix("/") ? FilePath(String(path)) : home.pushing(FilePath(String(path.dropFirst(2))))
   }
 
-  /// The servers, `protocol://host`, of which its files have credentials; nil where that cannot be told of each line, or a file
-  /// cannot be read.
+  /// The servers, `protocol://host`, of the credentials in its files; nil if a line or a file cannot be read.
   func servers() throws -> Set<String>? {
     guard let files else { return nil }
     var servers = Set<String>()
@@ -52,7 +51,7 @@ struct GitStore {
     return servers
   }
 
-  /// Whether it, which is for some servers alone, is asked about one of `servers`, as far as its key tells.
+  /// Whether this store, limited to some servers, serves one of `servers`, as far as its key tells.
   func serves(_ servers: Set<String>) -> Bool {
     let url = key.dropFirst("credential.".count).dropLast(".helper".count)
     // A pattern, a user or a bare host may stand for any of them.
@@ -62,7 +61,7 @@ struct GitStore {
 }
 
 extension CredentialFile {
-  /// Where git's `store` keeps credentials without an option. Source: git-credential-store(1), "FILES".
+  /// The standard files of git's `store`. Source: git-credential-store(1), "FILES".
   static func gitStandard(home: FilePath, config: FilePath) -> [FilePath] {
     [home.appending(".git-credentials"), config.appending("git").appending("credentials")]
   }

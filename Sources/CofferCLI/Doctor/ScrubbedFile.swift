@@ -6,16 +6,16 @@ internal import CofferTerminal
 internal import CofferVault
 internal import SystemPackage
 
-/// A file of another program, open from before its secrets are elsewhere until its old bytes on the disk are overwritten.
+/// A file of another program, open until its secrets are elsewhere and its old bytes on the disk are overwritten.
 struct ScrubbedFile: ~Copyable {
-  /// The file itself, where a symbolic link leads to it.
+  /// The file itself, behind any symbolic link.
   let path: FilePath
   /// All of it, in guarded memory.
   let text: SecretBytes
   private let status: FileStatus
   private let descriptor: Int32
 
-  /// Bytes of such a file that are read: more than a thousand entries.
+  /// The limit in bytes: more than a thousand entries.
   private static let largest = 1 << 20
 
   private init(_ path: FilePath, _ descriptor: Int32, _ status: FileStatus, _ text: consuming SecretBytes) {
@@ -23,7 +23,7 @@ struct ScrubbedFile: ~Copyable {
     self.text = text
   }
 
-  /// - Throws: `.denied` for another user's file, for one that cannot be written, and for anything but a file; `.tooLarge`.
+  /// - Throws: `.denied` for another user's file, a read-only file, and anything but a file; `.tooLarge`.
   static func open(_ given: FilePath) throws -> ScrubbedFile {
     let path = try target(of: given)
     let descriptor = coffer_open(path.string, O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0)
@@ -56,7 +56,7 @@ struct ScrubbedFile: ~Copyable {
   /// Replaces the file by one without `cuts`, in one step, and then overwrites the old one.
   ///
   /// - Returns: whether the old bytes were overwritten: not if the file has another name, which may be meant to keep them.
-  /// - Throws: `.conflict` if another program wrote the file in the meantime; it stays as it is then.
+  /// - Throws: `.conflict` if another program wrote the file in the meantime, which stays as it is.
   func replace(_ cuts: [ImportedEntry.Cut]) throws -> Bool {
     let rest = try remainder(cuts.sorted { $0.range.lowerBound < $1.range.lowerBound })
     try rest.withUnsafeBytes { raw in

@@ -5,10 +5,9 @@ internal import CofferStorage
 internal import CofferTerminal
 internal import CofferVault
 
-/// Moves the entries of one file into the vault. Whenever it stops, each entry is in the file, in the vault, or in both: the file
-/// is written when the vault has given each value back.
+/// Moves the entries of one file into the vault. At any interruption each entry is in the file, the vault or both: the file
+/// is written only after the vault has returned each value.
 struct SecretMove {
-  /// What becomes of an entry.
   enum Outcome {
     case moved
     /// It is in the file as before.
@@ -18,12 +17,11 @@ struct SecretMove {
   let file: CredentialFile
   let format: ImportFormat
   let context: Context
-  /// Called when it is certain that something can move, and no earlier: the vault may have to be unlocked.
+  /// Called only once something can move: the vault may have to be unlocked.
   let items: () throws -> VaultItems
   let ask: (String) throws -> Bool
   let tell: (String, Outcome) throws -> Void
 
-  /// The vault's knowledge of an entry.
   private enum Held {
     case nothing, all
     /// The value, and not yet all of the attributes.
@@ -35,7 +33,7 @@ struct SecretMove {
   private struct Entry {
     let items: [ImportedItem]
     let cuts: [ImportedEntry.Cut]
-    /// Why it has to stay; nil where it may go.
+    /// Why it has to stay; nil if it may go.
     let obstacle: String?
     var name: ItemName { items[0].name }
     /// `protocol://host` of an entry of git's.
@@ -68,7 +66,7 @@ struct SecretMove {
     }
   }
 
-  /// Writes the file without `cuts`, as ``ScrubbedFile/replace(_:)`` does; one of git's while git does not.
+  /// Writes the file without `cuts`, as ``ScrubbedFile/replace(_:)`` does; git's own file under git's lock.
   private func replace(_ opened: borrowing ScrubbedFile, _ cuts: [ImportedEntry.Cut]) throws -> Bool {
     guard format == .gitCredentials else { return try opened.replace(cuts) }
     let lock = try GitLock.take(opened.path)
@@ -77,7 +75,7 @@ struct SecretMove {
     return isOverwritten
   }
 
-  /// The entries of the file; nil where none can be cut out of it, which is told.
+  /// The entries of the file; nil if none can be cut out, which is reported.
   private func entries(_ text: borrowing SecretBytes, _ place: String) throws -> [Entry]? {
     let found: ImportedEntries
     do {
@@ -103,13 +101,12 @@ struct SecretMove {
     }
   }
 
-  /// Why something could not be done, in a few words.
   static func reason(_ error: any Error) -> String {
     guard let failure = Failure.of(error) else { return "\(error)" }
     return failure.detail.map { "\(failure.what): \($0)" } ?? failure.what
   }
 
-  /// The entries that may go, and that the user wants to move.
+  /// The entries that may go and that the user chooses.
   ///
   /// - Parameter obstacle: the reason why none of them may go.
   private func choose(_ entries: [Entry], _ obstacle: String?) throws -> [Entry] {
@@ -127,13 +124,12 @@ struct SecretMove {
         chosen.append(entry)
       }
     }
-    // docker asks its helper for all servers, so that what stayed in the file would be found no more.
+    // docker asks its helper for all servers, so that it would no longer find entries that stay in the file.
     guard format == .docker, kept > 0 else { return chosen }
     for entry in chosen { try tell(entry.name.description, .kept("docker keeps all in its helper or none")) }
     return []
   }
 
-  /// Why no entry of the file may go.
   private func wayBarred(_ text: borrowing SecretBytes, _ place: String) throws -> String? {
     switch format {
     case .gitCredentials: ProgramPath.lacks("git-credential-coffer")
@@ -158,19 +154,20 @@ struct SecretMove {
     return said.keys.allSatisfy { has[$0] != nil } ? .all : .value
   }
 
-  /// The file's facts about the item beside its secrets, which are lost once the entry is cut. The address is in the name too.
+  /// The file's facts about the item beside its secrets, which are lost once the entry is cut. The address is in the name
+  /// too.
   private static func attributes(of item: ImportedItem) -> [String: String] {
     item.form.metadata.attributes.filter { $0.key != "url" }
   }
 
-  /// Stores the entries, the first one last: of several users of one server git gets the one that was written last, and got the
-  /// first of the file.
+  /// Stores the entries, the first one last: of several users of one server git gets the last one written, and got the
+  /// file's first one.
   private func store(_ entries: [Entry]) throws {
     let users = Dictionary(grouping: entries, by: \.name.service).mapValues(\.count)
     for entry in entries.reversed() {
       let isOneOfSeveral = format == .gitCredentials && users[entry.name.service, default: 0] > 1
       try store(entry, again: isOneOfSeveral)
-      // The vault tells times by the millisecond.
+      // The vault's times have milliseconds.
       if isOneOfSeveral { usleep(2_000) }
     }
   }

@@ -7,7 +7,7 @@ internal import CofferTerminal
 internal import FoundationEssentials
 internal import SystemPackage
 
-/// Secrets in places where any reader of a file gets them.
+/// Secrets that any reader of a file gets.
 struct SecretSearch {
   let context: Context
 
@@ -36,10 +36,9 @@ struct SecretSearch {
       }
   }
 
-  /// What looks like a secret among preferences.
   func preferences() -> [PlainSecret] {
     let domains: [DefaultsDomain]
-    // What cannot be read the check of preferences tells.
+    // The check of preferences reports unreadable ones.
     do { domains = try DefaultsDomain.list(in: context.places.defaults) } catch { return [] }
     return domains.flatMap { domain -> [PlainSecret] in
       let values: [String: PlainForm]
@@ -50,7 +49,7 @@ struct SecretSearch {
     }
   }
 
-  /// What looks like a secret in the files of domains as they lie, and is in none of the values: the first in each file.
+  /// Likely secrets in the bytes of domains' files that are in none of the values: the first in each file.
   func remnants() -> [PlainSecret] {
     let domains: [DefaultsDomain]
     do { domains = try DefaultsDomain.list(in: context.places.defaults) } catch { return [] }
@@ -72,7 +71,6 @@ struct SecretSearch {
     texts(key, form).lazy.compactMap(SecretSigns.reason).first
   }
 
-  /// The texts in `form`, each with the name that it has.
   private static func texts(_ key: String, _ form: PlainForm) -> [(key: String, text: String)] {
     switch form {
     case .string(let text): [(key, text)]
@@ -86,11 +84,10 @@ struct SecretSearch {
   /// A file of another program that keeps secrets in the clear, or may.
   struct Looked {
     let file: CredentialFile
-    /// Why nobody can tell whether it does; nil where it does.
+    /// Why that cannot be told; nil if it does.
     let unseen: String?
   }
 
-  /// The files in which other programs keep secrets in the clear, and those among them that cannot be read.
   func files() -> [Looked] {
     guard let home else { return [] }
     let standard = CredentialFile.gitStandard(home: home, config: config(home))
@@ -104,9 +101,9 @@ struct SecretSearch {
     }
   }
 
-  /// The helpers `store` that git asks.
+  /// The `store` helpers that git asks.
   ///
-  /// - Parameter included: whether those count that stand in files that git's configuration includes.
+  /// - Parameter included: whether helpers in included configuration files count.
   func gitStores(included: Bool) throws -> [GitStore] {
     guard let home else { return [] }
     let standard = CredentialFile.gitStandard(home: home, config: config(home))
@@ -124,10 +121,8 @@ struct SecretSearch {
     context.places.home == nil ? context.places.defaults : home.appending(".config")
   }
 
-  /// Bytes of such a file that are looked at.
   private static let largestFile = 1 << 20
 
-  /// The content of the file; nil if there is none.
   private static func text(_ path: FilePath) throws -> String? {
     guard let status = try FileStatus(at: path) else { return nil }
     // Opening a pipe might wait, and a device might have no end.
@@ -138,13 +133,12 @@ struct SecretSearch {
   }
 }
 
-/// A preference that looks like a secret.
 struct PlainSecret {
   let domain: DefaultsDomain
   let name: String
   let form: PlainForm
   let reason: String
-  /// Where it lies and is no value; nil for a value.
+  /// The file with the remnant; nil for a value.
   var file: FilePath?
 
   /// Whether it is a value by itself, which can move as it is.
@@ -156,14 +150,13 @@ struct PlainSecret {
   }
 }
 
-/// What gives a secret away that lies among preferences. A sign is no proof: it is said with its reason, never with the value.
+/// The signs of a secret among preferences. A sign is no proof: it is reported with its reason, never with the value.
 enum SecretSigns {
-  /// Bits a character from which on text is no language: English has about 4.1 by this measure, in long texts, and base64 up to
-  /// 6.
+  /// Bits per character above which text is not language: long English texts have about 4.1 by this measure, base64 up to 6.
   private static let leastEntropy = 4.2
   private static let leastHexEntropy = 3.0
 
-  /// Why `value`, under `key`, may be a secret; nil when nothing says so.
+  /// Why `value`, under `key`, may be a secret; nil without a sign.
   static func reason(key: String, value: String) -> String? {
     guard value.utf8.count >= 6 else { return nil }
     let lowered = value.lowercased()
@@ -181,7 +174,7 @@ enum SecretSigns {
       || Reference.isMeant(by: value)
   }
 
-  /// Long, without spaces, and with every character about as frequent as any other.
+  /// Long, without spaces, and with nearly equal frequencies of characters.
   private static func isRandom(_ value: String) -> Bool {
     let bytes = Array(value.utf8)
     guard (24...4096).contains(bytes.count),

@@ -1,9 +1,9 @@
 internal import CofferFormats
 internal import CofferTerminal
 
-/// How secrets look that programs made.
+/// The look of secrets that programs made.
 enum TokenForm {
-  /// How tokens of well-known services begin, from their own documentation, so that scanners find them.
+  /// Beginnings of tokens of well-known services, documented by them for scanners.
   static let beginnings: [(String, String)] = [
     ("ghp_", "a GitHub token"), ("gho_", "a GitHub token"), ("ghs_", "a GitHub token"), ("ghr_", "a GitHub token"),
     ("github_pat_", "a GitHub token"), ("glpat-", "a GitLab token"), ("xoxb-", "a Slack token"), ("xoxp-", "a Slack token"),
@@ -13,7 +13,6 @@ enum TokenForm {
     ("-----BEGIN", "a private key"), ("age-secret-key-1", "an age identity"), ("hvs.", "a HashiCorp Vault token"),
   ]
 
-  /// Whether `text` begins like one of them.
   static func begins(_ text: UnsafeRawBufferPointer) -> Bool {
     beginnings.contains { beginning, _ in
       text.count >= 16 && zip(text, beginning.utf8).allSatisfy { $0 == $1 }

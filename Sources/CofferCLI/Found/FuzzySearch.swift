@@ -1,14 +1,14 @@
 internal import Coffer
 internal import CofferVault
 
-/// Finds items by the letters of words in their order, with others between them: `ghb` finds `github.com`. A word in small
-/// letters finds large ones too; one with a large letter finds just that.
+/// Finds items by the letters of words in their order, with others between them: `ghb` finds `github.com`. A lowercase word
+/// matches any case; a word with a capital only the same case.
 struct FuzzySearch {
   private let words: [[Character]]
 
   init(_ words: [String]) { self.words = words.map(Array.init) }
 
-  /// Those in which every word is found, the best first. The others keep the order of their names.
+  /// The items that match every word, the best first. Equal ones stay ordered by name.
   func best(of items: ItemDescriptions) throws -> [VaultItem] {
     var found: [(item: VaultItem, cost: Int)] = []
     for position in 0..<items.count {
@@ -29,8 +29,8 @@ struct FuzzySearch {
     return sum
   }
 
-  /// Letters that stand between those of `word`, and one for each time it is torn apart; nil where it is not found. A beginning
-  /// of a part of the name counts as no distance from the beginning.
+  /// The letters between those of `word`, plus one for each gap and for a start inside a part of the name; nil without a
+  /// match.
   static func cost(of word: [Character], in text: [Character]) -> Int? {
     guard let first = word.first else { return 0 }
     let isExact = word.contains(where: \.isUppercase)
@@ -50,7 +50,7 @@ struct FuzzySearch {
         cost += gap == 0 ? 0 : gap + 1
         at = next
       }
-      // Further on there are fewer letters left: who does not find the rest now never does.
+      // Later starts leave fewer letters: if the rest is not found now, it never is.
       guard isWhole else { break }
       best = min(best ?? .max, cost)
     }

@@ -5,23 +5,20 @@ internal import CofferTerminal
 internal import CofferVault
 internal import FoundationEssentials
 
-/// An item's description in JSON; the value is added by who may show it.
+/// An item's description in JSON, without its value.
 struct ItemJSON: Encodable {
   let service: String, account: String
-  /// Of a field of an item alone.
+  /// Only for a field of an item.
   let field: String?
   let label: String, type: String
   let attributes: [String: String]
   let created: String, modified: String, written: String, expires: String?
   let revision: UInt64
   let bytes: Int
-  /// How many former contents are kept.
   let history: Int
   let id: String
-  /// The names of the secret fields, where they were asked for.
   let fields: [String]?
 
-  /// - Parameter fields: the names of the item's fields; nil where they are not told of.
   init(_ item: VaultItem, fields: [String]? = nil) {
     id = item.id.uuidString.lowercased()
     history = item.history
@@ -40,7 +37,7 @@ struct ItemJSON: Encodable {
     bytes = item.valueBytes
   }
 
-  /// The description of an item beside its attributes, in the order it is shown; `--field` reads it by these names first.
+  /// The description of an item beside its attributes, in display order; `--field` reads it by these names first.
   var description: [(String, String)] {
     [
       ("service", service), ("account", account), ("label", label), ("type", type), ("created", created), ("modified", modified),
@@ -48,7 +45,7 @@ struct ItemJSON: Encodable {
     ]
   }
 
-  /// Names and values for people. An attribute whose name means something else is told as one.
+  /// Names and values for people. An attribute with the name of another part is marked as an attribute.
   var rows: [[String]] {
     let said = description
     let attributes = attributes.sorted { $0.key < $1.key }.map { name, value in

@@ -5,12 +5,12 @@ internal import CofferTerminal
 internal import CofferVault
 internal import FoundationEssentials
 
-/// Items, one a line.
+/// Items, one per line.
 enum ItemTable {
-  /// Items that are printed together: enough for few system calls, little enough to be held.
+  /// Items that are printed together: enough for few system calls, few enough to be held.
   private static let chunk = 512
 
-  /// Prints items; as JSON with the names of their fields, by item.
+  /// Prints items; JSON includes the names of their fields.
   static func show(_ items: [VaultItem], json: Bool, _ fields: [ItemName: [String]]) throws {
     try show(items.count, json: json, fields) { items[$0] }
   }
@@ -19,7 +19,7 @@ enum ItemTable {
     try show(items.count, json: json, fields) { try items[$0] }
   }
 
-  /// Prints each item as it comes to a program, so that no more than some of them are held at once.
+  /// Prints each item as it comes to a program, so that only some of them are held at once.
   private static func show(
     _ count: Int, json: Bool, _ fields: [ItemName: [String]], _ item: (Int) throws -> VaultItem
   ) throws {
@@ -38,7 +38,7 @@ enum ItemTable {
     guard count > 0 else { return try Output.line("[]") }
     for start in stride(from: 0, to: count, by: chunk) {
       let end = min(count, start + chunk)
-      // The brackets of each part are taken away: together they are one list.
+      // Without the brackets of each part, the parts form one list.
       let rows = try (start..<end).map { position in
         let item = try item(position)
         return ItemJSON(item, fields: fields[item.name] ?? [])
@@ -64,6 +64,5 @@ enum ItemTable {
       }, footer: total(items.count))
   }
 
-  /// How many there are.
   static func total(_ count: Int) -> String { count == 0 ? "no items" : "\(grouped(count)) item\(count == 1 ? "" : "s")" }
 }

@@ -3,9 +3,9 @@ internal import CofferFormats
 internal import CofferTerminal
 internal import CofferVault
 
-/// Items drawn as a tree: a service in a line, its accounts below it.
+/// Items as a tree: a line for a service, with its accounts below it.
 enum ItemTree {
-  /// Prints it; at a terminal as a list: no wider, and with the number of its items.
+  /// Prints the tree; at a terminal it fits the width and ends with the number of items.
   static func show(_ items: [VaultItem]) throws {
     guard Output.isTerminal else { return try Output.line(text(items)) }
     let display = Display.output
@@ -13,7 +13,7 @@ enum ItemTree {
     try Pager.show((lines + [Style.dim.text(ItemTable.total(items.count), display)]).joined(separator: "\n"))
   }
 
-  /// - Parameter items: in the order they shall have; a service stands where its first item does.
+  /// - Parameter items: in display order; a service takes the place of its first item.
   static func text(_ items: [VaultItem]) -> String {
     var services: [String] = []
     var accounts: [[UInt8]: [VaultItem]] = [:]

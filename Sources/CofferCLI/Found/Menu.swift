@@ -1,15 +1,14 @@
 internal import Coffer
 internal import CofferTerminal
 
-/// A choice of a few, at a terminal.
 enum Menu {
-  /// Lines that still stand on a screen together.
+  /// The lines that fit on a screen together.
   static let most = 20
 
-  /// The number of the one of `choices` that somebody picks: `2 items match:`, a line for each, and a question.
+  /// The index of the chosen one of `choices`: `2 items match:`, a line for each, and a question.
   ///
-  /// - Throws: ``Failure/interrupted`` for control-C, ``Failure/inputEnded`` for control-D or a terminal that is gone, a usage
-  ///   failure after three answers that are none.
+  /// - Throws: ``Failure/interrupted`` for control-C, ``Failure/inputEnded`` for control-D or a lost terminal, a usage
+  ///   failure after three invalid answers.
   static func choose(_ what: String, _ choices: [String], _ terminal: borrowing Terminal) throws -> Int {
     let lines = choices.enumerated().map { "  \($0.offset + 1)) \(Printable.line($0.element))\n" }.joined()
     var question = "\(choices.count) \(choices.count == 1 ? "item matches" : what):\n\(lines)Which one (1 to \(choices.count))? "

@@ -6,7 +6,6 @@ extension HelpTopic.Part {
       |---|---|
       | `COFFER_HOME` | the one folder for everything: `data/vault.sqlite`, `config/`, `state/`, `run/` |
       | `COFFER_VAULT` | the place of the vault, where it is another |
-      | `COFFER_OFFLINE` | a mirror of the vault, which is read in its place |
       | `COFFER_DOMAIN` | the router's domain |
       | `COFFER_PASSPHRASE_FILE` | a file with the passphrase; `-` is standard input |
       | `COFFER_KEY_FILE` | a key file |
@@ -55,20 +54,15 @@ extension HelpTopic.Part {
   static let offline = HelpTopic.Part(
     page: "CommandLine", section: "Without the server",
     text: #"""
-      `--offline FILE` or `COFFER_OFFLINE` names a mirror that `coffer vault mirror FILE` made of a vault on a server. \#
-      Whatever reads the vault then reads
-      the mirror, asks neither server nor agent, and says on standard error how old it is: `offline: reading the mirror FILE, \#
-      refreshed 3 h ago`. What would
-      change the vault is refused with 74, as is `watch` without `--plain`. Commands that have nothing to do with the vault, \#
-      `vault mirror`, `vault join`, `doctor`, and those
-      of the agent but `unlock` pay no heed to it. Where `--vault` or `COFFER_VAULT` names a place as well, and this machine \#
-      knows which vault is there, a
-      mirror of another one is refused with 66.
+      `--vault FILE` reads a mirror that `coffer vault mirror FILE` made of a vault on a server, and so does \#
+      `COFFER_VAULT`. Such a command
+      asks neither server nor agent, and says on standard error how old the mirror is: `reading the mirror FILE, \#
+      refreshed 3 h ago`. A command that
+      would change the vault is refused with 74, as is `watch` without `--plain`.
 
-      A mirror older than its last refresh on this machine is refused with 66, and so is one that this machine did not make \#
-      there; a missing one is 78. A
-      server that cannot be reached is 75. `coffer vault mirror --follow` stays until control-C (130) or SIGTERM (143), and \#
-      waits for a server that
+      A mirror older than its last refresh on this machine is refused with 66. A missing mirror exits with 78. A
+      server that cannot be reached exits with 75. `coffer vault mirror --follow` stays until control-C (130) or SIGTERM \#
+      (143), and waits for a server that
       went away. A vault on the server that is older than the mirror ends it with 66, and the mirror stays.
       """#)
 

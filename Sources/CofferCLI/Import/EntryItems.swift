@@ -5,22 +5,21 @@ internal import CofferTerminal
 internal import CofferVault
 internal import FoundationEssentials
 
-/// Makes items of entries: gives each a name of its own, and each of its parts a place.
+/// Makes items of entries.
 ///
-/// The service is the host of the first address, else the title; the account is the user name; the label is the title. Addresses,
-/// folder and tags become attributes (`url`, `folder`, `tag:NAME`), secrets beside the value become fields. What an item cannot
-/// hold is told in ``leftOut``, a name that had to be changed in ``renamed``.
+/// The service is the host of the first address, else the title; the account is the user name; the label is the title.
+/// Addresses, folder and tags become attributes (`url`, `folder`, `tag:NAME`), secrets beside the value become fields.
+/// ``leftOut`` lists the parts that an item cannot hold, ``renamed`` the changed names.
 struct EntryItems {
   private(set) var items: [ImportedItem] = []
-  /// For each entry the items that it became, and whether they are all of it.
+  /// Each entry's items, and whether they are all of it.
   private(set) var parts: [(items: Range<Int>, isWhole: Bool)] = []
   private(set) var leftOut: [LeftOut]
   /// The names that differ from the file's, each with the new one.
   private(set) var renamed: [String] = []
-  /// How many entries there are of a name.
   private var taken: [ItemName: Int] = [:]
 
-  /// Bytes of a name that is cut, so that a number fits behind it.
+  /// Bytes of a shortened name, so that a number fits behind it.
   private static let longestName = StoredName.longest - 24
   private static let longestFieldName = 256 - 24
   /// Bytes of attributes that stay attributes; an item's description has at most 64 KiB with its name and label.
@@ -50,7 +49,7 @@ struct EntryItems {
     let label = Self.cut(Self.oneLine(entry.title), to: Self.longestName)
     var metadata = ItemMetadata(label: label, contentType: "text/plain")
     if let expires = entry.expires {
-      // Coffer hands out no expired value, and elsewhere the date is but a hint to change it.
+      // Coffer hands out no expired value, and elsewhere the date is only a hint to change it.
       if expires > Date() { metadata.expires = expires } else { metadata.attributes["expired"] = Moment.text(expires) }
     }
     fields += try describe(entry, in: &metadata)
@@ -90,7 +89,7 @@ struct EntryItems {
     return label.isEmpty ? "untitled" : label
   }
 
-  /// `text` without what could forge a line; empty where nothing that can be seen is left.
+  /// `text` without characters that could forge a line; empty if nothing visible is left.
   private static func oneLine(_ text: String) -> String {
     var line = text
     if !StoredName.isPrintableASCII(text) {
@@ -160,7 +159,7 @@ struct EntryItems {
     }
   }
 
-  /// The name of an attribute or field of `entry` that is called `name` there.
+  /// The name for an attribute or field called `name` in `entry`.
   ///
   /// Coffer trusts its own attributes: with `coffer.auth` an item would be a login.
   private mutating func part(_ name: String, or other: String, of entry: ImportedEntry) -> String {
@@ -171,7 +170,6 @@ struct EntryItems {
     return free
   }
 
-  /// `name`, with a number where it is taken.
   private static func free(_ name: String, _ isTaken: (String) -> Bool) -> String {
     guard isTaken(name) else { return name }
     var number = 2
@@ -180,9 +178,8 @@ struct EntryItems {
   }
 }
 
-/// Addresses as people's browsers and vaults keep them.
 enum WebAddress {
-  /// The host of `url` in lower case, with its port where it has one; nil where it has none.
+  /// The host of `url` in lower case, with its port, if any; nil without a host.
   static func host(_ url: String) -> String? {
     let rest: Substring
     if let scheme = url.firstRange(of: "://") {

@@ -5,7 +5,7 @@ internal import CofferPlatform
 internal import CofferStorage
 internal import CofferTerminal
 
-/// The program that `--from` names. Its files are recognized by their content.
+/// The program of `--from`. Its files are recognized by their content.
 enum ImportFormat: String, ExpressibleByArgument, CaseIterable {
   case json, env, coffer, pass, gopass, bitwarden
   case onePassword = "1password"
@@ -14,7 +14,6 @@ enum ImportFormat: String, ExpressibleByArgument, CaseIterable {
   case docker, aws, gh
   case secretService = "secret-service"
 
-  /// The imported kind, as a plan names it.
   var title: String {
     switch self {
     case .json: "items of Coffer"
@@ -36,7 +35,7 @@ enum ImportFormat: String, ExpressibleByArgument, CaseIterable {
     }
   }
 
-  /// The program's usual place of its files; nil for an export, which may lie anywhere.
+  /// The program's usual place for its files; nil for an export, which may be anywhere.
   var usualPlace: String? {
     let variable = ProcessEnvironment.value
     let home = variable("HOME") ?? ""
@@ -52,7 +51,6 @@ enum ImportFormat: String, ExpressibleByArgument, CaseIterable {
     }
   }
 
-  /// Whether ``usualPlace`` can ever have one.
   var hasUsualPlace: Bool {
     switch self {
     case .pass, .gopass, .netrc, .gitCredentials, .docker, .aws, .gh, .secretService: true
@@ -60,10 +58,9 @@ enum ImportFormat: String, ExpressibleByArgument, CaseIterable {
     }
   }
 
-  /// Whether it is a folder or file of its own kind, which standard input cannot be.
+  /// Whether it is a folder or a kind of file that standard input cannot be.
   var needsPath: Bool { self == .pass || self == .gopass || self == .coffer }
 
-  /// The layouts of its comma-separated values.
   var layouts: [CSVLayout] {
     switch self {
     case .bitwarden: [.bitwarden]
@@ -102,9 +99,9 @@ extension ImportFormat {
 // MARK: Recognition
 
 extension ImportFormat {
-  /// The format of `file`, where its content leaves no doubt; nil otherwise.
+  /// The format of `file`, if its content leaves no doubt.
   ///
-  /// - Throws: `.damaged` for JSON that was cut before it tells.
+  /// - Throws: `.damaged` for JSON that ends too early to tell.
   static func recognized(in file: borrowing SecretBytes, place: String) throws -> ImportFormat? {
     let columns: [String]
     do { columns = try CSVEntries.columns(file, place: place) } catch let error as StoreError where error.kind == .damaged {
@@ -125,7 +122,7 @@ extension ImportFormat {
     }
   }
 
-  /// By the names in the object of a JSON file, the first of which that only one program has.
+  /// Decided by the first name in a JSON object that only one program uses.
   private static func ofObject(_ raw: UnsafeRawBufferPointer, _ place: String) throws -> ImportFormat? {
     var scanner = JSONScanner(raw, place: place)
     var format: ImportFormat?

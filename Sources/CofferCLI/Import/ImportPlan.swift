@@ -3,7 +3,6 @@ internal import CofferFormats
 internal import CofferTerminal
 internal import CofferVault
 
-/// The effects of an import, in lines for a person.
 struct ImportPlan {
   private let source: ImportSource.Found
   private let report: ImportReport
@@ -13,7 +12,6 @@ struct ImportPlan {
     self.report = report
   }
 
-  /// The plan: the source of the items, and their destinations.
   var text: String {
     let items = source.items.count { $0.name.field.isEmpty }
     let fields = source.items.count - items
@@ -26,7 +24,6 @@ struct ImportPlan {
     return title + (fields > 0 ? " with \(Self.count(fields, "field"))" : "") + "\n" + Columns.align(rows, for: .errors)
   }
 
-  /// The result, in one line.
   func total(isTrial: Bool) -> String {
     let (added, replaced, kept) = (Self.items(report.added), Self.items(report.replaced), Self.items(report.kept))
     let left = source.leftOut.reduce(0) { $0 + $1.count }
@@ -47,7 +44,7 @@ struct ImportPlan {
 
   private static func items(_ names: [ItemName]) -> Int { names.count { $0.field.isEmpty } }
 
-  /// How many are left out for each reason, in the order in which the reasons appear.
+  /// In the order of the reasons.
   private var leftOut: [(reason: String, number: Int)] {
     var order: [String] = [], numbers: [String: Int] = [:]
     for part in source.leftOut {
@@ -61,7 +58,6 @@ struct ImportPlan {
 }
 
 extension ImportSource.Found {
-  /// The remarks beside the counts: each entry that is left out, and each name that is changed.
   var remarks: [String] {
     leftOut.map { "left out: \(Printable.line($0.entry)) (\($0.reason)" + ($0.count > 1 ? ": \($0.count))" : ")") }
       + renamed.map(Printable.line)

@@ -7,19 +7,18 @@ internal import CofferTerminal
 internal import CofferVault
 internal import SystemPackage
 
-/// The source of an import, and its options.
 struct ImportSource {
-  /// Bytes of a file, at most: some hundred thousand items. It is held whole in guarded memory.
+  /// The limit of a file in bytes: some hundred thousand items. Guarded memory holds it whole.
   static let largestFile = 64 << 20
 
-  /// The items, and all that has to be told of them.
+  /// The items and all remarks about them.
   struct Found {
     let format: ImportFormat
     let place: String
     private(set) var items: [ImportedItem]
     var leftOut: [LeftOut] = [], renamed: [String] = []
 
-    /// The same without attributes that only Coffer may set. A login of a file would be renewed at the file's server, with this
+    /// Removes attributes that only Coffer may set. A login from a file would be renewed at the file's server, with this
     /// vault's secrets for it.
     fileprivate func withoutLogins() -> Found {
       let logins = Set(
@@ -41,7 +40,7 @@ struct ImportSource {
   let format: ImportFormat?
   /// A file, a folder, or `-`; nil for the program's usual place.
   let path: String?
-  /// Of variables.
+  /// The service for variables.
   let service: String?
   let firstLineOnly: Bool
   let other: OtherVaultOptions
@@ -49,16 +48,14 @@ struct ImportSource {
 
   private var file: String { path ?? format?.usualPlace ?? "" }
 
-  /// The other vault, where it is one.
   private var otherVault: OtherVault? {
     guard (format ?? Self.format(ofFileAt: file)) == .coffer else { return nil }
     return OtherVault(path: file, options: other, context: context)
   }
 
-  /// Whether it is a copy of the vault that the items go to.
   func isCopy() throws -> Bool { try otherVault.map { try $0.locked().id == context.lockedVault().id } ?? false }
 
-  /// - Parameter own: the vault that the items go to, opened here where this is a copy of it.
+  /// - Parameter own: the target vault, opened here if this is a copy of it.
   func read(_ progress: Progress, beside own: borrowing OpenedVault) throws -> Found {
     if let otherVault { return try otherVault.found(progress, beside: own).withoutLogins() }
     let place = file == "-" ? "standard input" : file
@@ -128,9 +125,9 @@ struct ImportSource {
 
   private static func isArchive(_ path: String) -> Bool { path != "-" && begins(path) { ZipArchive.isMeant(by: $0) } }
 
-  /// Whether the first bytes of a file are as `isMeant` says. Reading reports an unreadable one.
+  /// Whether `isMeant` accepts the first bytes of a file. An unreadable file is reported by the read.
   ///
-  /// A pipe is not opened: bytes that are read from it are gone, and closing it would end its writer.
+  /// A pipe is not opened: bytes read from it are gone, and closing it would end its writer.
   private static func begins(_ path: String, _ isMeant: (UnsafeRawBufferPointer) -> Bool) -> Bool {
     var facts = stat()
     guard stat(path, &facts) == 0, facts.st_mode & S_IFMT == S_IFREG else { return false }

@@ -3,16 +3,15 @@ internal import CofferFormats
 internal import CofferTerminal
 internal import CofferVault
 
-/// The effects of a merge, in lines for a person and as an answer for a program.
+/// A merge's effects, for a person and as a program's answer.
 struct MergePlanText {
   let report: MergeReport
 
   init(_ report: MergeReport) { self.report = report }
 
-  /// Whether all that is worth a sentence fits on a screen.
+  /// Whether the remarks fit on a screen.
   var isShort: Bool { remarks.count <= 12 }
 
-  /// The plan.
   var text: String {
     let (here, there) = (conflicts(.this), conflicts(.other))
     let rows = [
@@ -26,7 +25,6 @@ struct MergePlanText {
     return Columns.align(rows + left, for: .errors)
   }
 
-  /// The result, in one line.
   func total(isTrial: Bool) -> String {
     let parts = [
       (report.added.count, "new"), (report.updated.count, "newer there"), (report.conflicts.count, "in conflict"),
@@ -39,7 +37,6 @@ struct MergePlanText {
     return (isTrial ? "would merge: " : "merged: ") + parts.joined(separator: ", ")
   }
 
-  /// A row for each item that is another than before.
   var rows: [[String]] {
     let names =
       [("added", report.added), ("updated", report.updated), ("conflict", report.conflicts.map(\.name))]
@@ -49,7 +46,7 @@ struct MergePlanText {
     }
   }
 
-  /// The remarks beside the rows: the place of a losing value, former names, and items that are left out.
+  /// The remarks beside the rows: the place of a losing value, previous names, and omitted items.
   var remarks: [String] {
     report.conflicts.map(Self.remark)
       + report.renamed.map { "'\(Printable.line($0.from.description))' becomes '\(Printable.line($0.to.description))'" }
@@ -77,7 +74,6 @@ struct MergePlanText {
 }
 
 extension MergeReport.Reason {
-  /// In a few words.
   fileprivate var words: String {
     switch self {
     case .login: "a login, or what else ends with a session"

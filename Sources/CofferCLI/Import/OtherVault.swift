@@ -6,7 +6,7 @@ internal import CofferTerminal
 internal import CofferVault
 internal import SystemPackage
 
-/// Secrets for a vault that is imported or merged. Without any of these the terminal is asked.
+/// Secrets for a vault that is imported or merged. Without any the terminal is asked.
 struct OtherVaultOptions: ParsableArguments {
   @Option(help: ArgumentHelp("Read the other vault's passphrase from this open descriptor.", valueName: "n"))
   var otherPassphraseFd: Int32?
@@ -29,17 +29,16 @@ struct OtherVaultOptions: ParsableArguments {
   }
 }
 
-/// Another vault, an export or a backup, whose items are imported or merged.
 struct OtherVault {
   let path: String
   let options: OtherVaultOptions
   let context: Context
 
-  /// Opens it with what the options name; else with `own`, which opened this vault and may open a copy of it; else with what a
-  /// person types.
+  /// Opens it with the options; else with `own`, which opened this vault and may open a copy of it; else with a person's
+  /// secret.
   ///
-  /// What this machine remembers of vaults is not asked: an older state of one is a fine thing to read. A copy of `vault` must
-  /// have a key of its history; of an older one somebody must say that it may be.
+  /// This machine's pins are ignored: an older state of a vault may be read. A copy of `vault` must have a key of its
+  /// history; an older copy must be permitted.
   func unlock(
     beside vault: borrowing UnlockedVault, orWith own: borrowing Credentials = Credentials()
   ) throws -> UnlockedVault {
@@ -52,7 +51,6 @@ struct OtherVault {
     return other
   }
 
-  /// It, locked.
   func locked() throws -> LockedVault {
     try GivenPath.check(path)
     return try LockedVault.open(VaultPlace.given(path), options: .withoutPins)
@@ -74,7 +72,7 @@ struct OtherVault {
     return try open(credentials(for: locked))
   }
 
-  /// - Throws: `.refused` where it is the vault at `place`, whatever leads there.
+  /// - Throws: `.refused` if it is the vault at `place`, under any path.
   func checkIsAnother(than place: VaultPlace) throws {
     try GivenPath.check(path)
     guard try isPlace(place, VaultPlace.given(path)) else { return }
@@ -89,16 +87,16 @@ struct OtherVault {
       guard let own = try FileStatus(at: own), let other = try FileStatus(at: path) else { return false }
       return own.isSameFile(as: other)
     case (nil, nil):
-      // Each under the names that its hosts have.
+      // Each under the names of its hosts.
       let found = try LockedVault.open(other, options: .withoutPins).place
       return try LockedVault.open(place, options: .withoutPins).place.isKnown(as: found)
     default: return false
     }
   }
 
-  /// All its items with their fields, expired ones too.
+  /// All items with their fields, expired ones too.
   ///
-  /// - Parameter own: the vault that they go to, opened here where this is a copy of it.
+  /// - Parameter own: the target vault, opened here if this is a copy of it.
   func found(_ progress: Progress, beside own: borrowing OpenedVault) throws -> ImportSource.Found {
     let vault =
       switch own {

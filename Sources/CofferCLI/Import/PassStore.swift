@@ -13,25 +13,24 @@ struct PassStore {
 
   let folder: FilePath
 
-  /// Where pass keeps its store: `PASSWORD_STORE_DIR`, else `~/.password-store`.
+  /// The store of pass: `PASSWORD_STORE_DIR`, else `~/.password-store`.
   static var standard: String? {
     ProcessEnvironment.value("PASSWORD_STORE_DIR") ?? ProcessEnvironment.value("HOME").map { $0 + "/.password-store" }
   }
 
-  /// Where gopass keeps its store: `PASSWORD_STORE_DIR`, else below the user's data.
+  /// The store of gopass: `PASSWORD_STORE_DIR`, else below the user's data.
   static var gopass: String? {
     if let folder = ProcessEnvironment.value("PASSWORD_STORE_DIR") { return folder }
     let data = ProcessEnvironment.value("XDG_DATA_HOME") ?? ProcessEnvironment.value("HOME").map { $0 + "/.local/share" }
     return data.map { $0 + "/gopass/stores/root" }
   }
 
-  /// The entries, each decrypted by gpg, which asks for its own passphrase as it always does.
+  /// The entries, each decrypted by gpg, which asks for its own passphrase as usual.
   ///
-  /// The last part of an entry's path is the account and what is before it the service; an entry at the top is a service by
-  /// itself.
+  /// The last part of an entry's path is the account, the rest the service; an entry at the top is only a service.
   ///
-  /// - Parameter firstLineOnly: only the password, and not the lines that people add below it.
-  /// - Throws: `.notFound` where there is no store or no gpg; `.damaged`, naming the entry that gpg could not decrypt.
+  /// - Parameter firstLineOnly: only the password, without the lines below it.
+  /// - Throws: `.notFound` without a store or gpg; `.damaged`, naming the entry that gpg could not decrypt.
   func entries(_ style: PassBody.Style, firstLineOnly: Bool, progress: Progress, note: (String) -> Void) throws -> ImportedEntries
   {
     let names = try names(note)
@@ -68,7 +67,7 @@ struct PassStore {
   private static func decrypt(_ file: FilePath, _ name: String) throws -> SecretBytes {
     let answer = try gpg(
       ["--quiet", "--batch", "--status-fd", "\(CapturedCommand.notesDescriptor)", "--decrypt", "--", file.string], name)
-    // A file that was cut off may end with status 0 and nothing printed: what counts is that gpg says it decrypted all of it.
+    // A truncated file may end with status 0 and no output: gpg must say that it decrypted all of it.
     guard answer.status == 0, answer.notes.contains("DECRYPTION_OKAY") else {
       throw StoreError(
         .damaged,
@@ -94,13 +93,12 @@ struct PassFolders {
   let root: FilePath
   let suffix: String
 
-  /// What pass and git keep in the store beside its entries.
   private static let others: Set = [".git", ".gitattributes", ".gitignore", ".gpg-id", ".extensions", ".public-keys"]
 
-  /// The names in order.
+  /// The sorted names.
   ///
   /// - Parameter note: called for files that are no entries, and for a folder that leads back to one above it.
-  /// - Throws: ``/CofferPlatform/StoreError`` for anything that cannot be read, including a dangling link: nothing is left out
+  /// - Throws: ``/CofferPlatform/StoreError`` for anything unreadable, including a dangling link: nothing is left out
   ///   silently.
   func names(_ note: (String) -> Void) throws -> [String] {
     var names: [String] = []
@@ -133,7 +131,6 @@ struct PassFolders {
     }
   }
 
-  /// The status of `path`, behind links.
   private func facts(_ path: FilePath) throws(StoreError) -> stat {
     var facts = stat()
     guard path.withPlatformString({ stat($0, &facts) }) == 0 else {

@@ -1,9 +1,8 @@
 internal import Coffer
 internal import CofferVault
 
-/// Commands as a person can type them.
 enum CommandText {
-  /// `coffer vault COMMAND SERVICE ACCOUNT WORD --field FIELD`, in a shell's quotes where that needs them.
+  /// `coffer vault COMMAND SERVICE ACCOUNT WORD --field FIELD`, in a shell's quotes if needed.
   static func vault(_ command: String, _ name: ItemName, _ word: String? = nil) -> String {
     var words = ["coffer", "vault", command, name.service]
     if !name.account.isEmpty { words.append(name.account) }

@@ -5,13 +5,11 @@ internal import CofferTerminal
 internal import CofferVault
 internal import FoundationEssentials
 
-/// What describes an item, as lines for an editor: `label: text`, `type: text`, `expires: date`, `attribute: name=value`.
+/// An item's description, as lines for an editor: `label: text`, `type: text`, `expires: date`, `attribute: name=value`.
 ///
-/// A backslash, a newline and, in a name, an equals sign stand behind a backslash. Attributes of the library are not shown and
-/// stay.
+/// A backslash, a newline and, in a name, an equals sign are escaped with a backslash. Attributes of the library are not
+/// shown and stay.
 enum DescriptionForm {
-  /// Lends the form to the editor, and returns the edited one.
-  ///
   /// - Throws: a usage failure that names the wrong line; the errors of ``Editor``.
   static func edit(_ item: VaultItem, _ context: Context) throws -> ItemMetadata {
     let text = text(of: item)
@@ -38,7 +36,6 @@ enum DescriptionForm {
     return lines.joined(separator: "\n") + "\n"
   }
 
-  /// What `text` says of `item`.
   static func read(_ text: String, of item: VaultItem) throws -> ItemMetadata {
     var metadata = ItemMetadata(attributes: item.metadata.ownAttributes)
     // By scalars: a carriage return and the newline behind it are one character.
@@ -63,7 +60,7 @@ enum DescriptionForm {
     case "label": metadata.label = unescaped(value)
     case "type": metadata.contentType = unescaped(value)
     case "expires":
-      // An expiry that has passed may stand there already.
+      // An expiry in the past may be there already.
       let unchanged = item.metadata.expires.map { Moment.text($0) == value } ?? false
       metadata.expires = unchanged ? item.metadata.expires : value.isEmpty ? nil : try expiry(String(value), of: item)
     case "attribute": try takeAttribute(value, into: &metadata)
@@ -97,7 +94,7 @@ enum DescriptionForm {
     }
   }
 
-  /// By scalars, as they are read: with a mark above it a backslash is another character.
+  /// By scalars, as they are read: a backslash with a combining mark is another character.
   private static func escaped(_ text: String, and special: Unicode.Scalar? = nil) -> String {
     var result = String.UnicodeScalarView()
     for scalar in text.unicodeScalars {

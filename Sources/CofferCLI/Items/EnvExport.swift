@@ -4,7 +4,6 @@ internal import CofferStorage
 internal import CofferTerminal
 internal import CofferVault
 
-/// Items as an environment file: the account is the variable's name.
 enum EnvExport {
   /// Prints `NAME=coffer://service/NAME` for each item.
   static func references(_ items: VaultItems, services: [String]) throws {
@@ -14,7 +13,7 @@ enum EnvExport {
     try Output.write(lines.joined())
   }
 
-  /// Prints `NAME='value'` for each item, once all of them are known to be printable.
+  /// Prints `NAME='value'` for each item, once all are known to be printable.
   static func values(_ vault: borrowing OpenedVault, services: [String], _ context: Context) throws {
     var found: [(name: ItemName, form: SecretForm)] = []
     try vault.forEachItem {
@@ -33,7 +32,6 @@ enum EnvExport {
     }
   }
 
-  /// What Coffer keeps for itself is no variable of anybody's.
   private static func isWanted(_ item: VaultItem, _ services: [String]) -> Bool {
     services.isEmpty ? !LoginItems.isPointer(item) : item.name.isOf(services)
   }
@@ -69,8 +67,8 @@ enum EnvExport {
     }
   }
 
-  /// In single quotes, which shells and every reader of such files take literally; if the value has one, in double quotes, with a
-  /// backslash before each character that a shell would expand or run.
+  /// In single quotes, which every reader takes literally. A value that contains one gets double quotes, with a backslash
+  /// before each character that a shell would expand or run.
   private static func quoted(_ value: borrowing SecretBytes) throws -> SecretBytes {
     try value.withUnsafeBytes { raw in
       let isPlain = !raw.contains(UInt8(ascii: "'"))
@@ -100,16 +98,15 @@ enum EnvExport {
 }
 
 extension ItemName {
-  /// Whether it is of one of `services`.
   func isOf(_ services: [String]) -> Bool { services.contains { $0.hasSameBytes(as: service) } }
 }
 
-/// Variables that belong to a shell: an assignment to one fails, is ignored, is calculated, changes the shell's user or state, or
-/// has its value expanded, and so run, at a later prompt.
+/// Variables that belong to a shell: an assignment to one fails, is ignored or evaluated, changes the shell's user or state,
+/// or has its value expanded, and so run, at a later prompt.
 ///
-/// Three rules tell the last kind. A prompt is expanded: by bash always, by zsh with `PROMPT_SUBST`. What tells of new mail is
-/// expanded: the text behind `?` in `MAILPATH`, in zsh in `MAIL` and `mailpath` too. And zsh's array that is tied to a variable
-/// is that variable: `path` is `PATH`.
+/// Three rules identify the last kind. A prompt is expanded: by bash always, by zsh with `PROMPT_SUBST`. Messages about new
+/// mail are expanded: the text behind `?` in `MAILPATH`, in zsh in `MAIL` and `mailpath` too. And zsh's array that is tied
+/// to a variable is that variable: `path` is `PATH`.
 ///
 /// Sources: bash(1), "Shell Variables"; zshparam(1), "Parameters Set By The Shell" and "Parameters Used By The Shell";
 /// zshmodules(1); dash(1), `getopts`. Shells tell upper case from lower.
@@ -136,7 +133,6 @@ enum ShellVariables {
     """
 }
 
-/// The items of an environment file: one account of a service for each variable.
 enum EnvItems {
   /// - Parameter skipped: called with each variable whose value is a reference, which is no secret and stays in the file.
   static func read(

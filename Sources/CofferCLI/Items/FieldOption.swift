@@ -5,10 +5,9 @@ internal import CofferStorage
 internal import CofferVault
 internal import FoundationEssentials
 
-/// `--field` of commands that are about an item, or one of its fields.
+/// `--field` of commands about an item, or one of its fields.
 struct FieldOption: ParsableArguments {
   @Option(help: ArgumentHelp("This secret field of the item, instead of its value.", valueName: "name")) var field: String?
 
-  /// The item `name`, or its field.
   func name(in name: ItemName) throws -> ItemName { try field.map { try name.field(named: FieldName.secret($0)) } ?? name }
 }

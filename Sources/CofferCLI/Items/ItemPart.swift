@@ -8,13 +8,12 @@ enum ItemPart {
   case text(String)
   case secret(SecretForm)
 
-  /// - Throws: `.notFound`; `.expired` for a field that has.
+  /// - Throws: `.notFound`; `.expired` for an expired field.
   init(_ name: String, of item: VaultItem, in items: VaultItems) throws {
     guard let part = try ItemPart(ifAny: name, of: item, in: items) else { throw StoreError.noField(name, of: item.name) }
     self = part
   }
 
-  /// The same; nil where there is nothing of that name.
   init?(ifAny name: String, of item: VaultItem, in items: VaultItems) throws {
     let isDescribed = FieldName.described.contains(name)
     if let said = ItemJSON(item).description.first(where: { $0.0 == name })?.1, !said.isEmpty {
@@ -36,19 +35,15 @@ enum ItemPart {
   }
 }
 
-/// The names of secret fields on the command line.
 enum FieldName {
-  /// The described fields of every item. A field of such a name would hide them.
+  /// The described fields of every item. A field with such a name would be hidden.
   static let described = ["service", "account", "label", "type", "created", "modified", "expires", "revision", "bytes"]
 
-  /// Before the name of a field where only a secret field is meant, such as one of another program called `label`.
+  /// The prefix for secret fields alone, such as another program's field called `label`.
   private static let mark: Character = "#"
 
-  /// The field that `name` means, where it means a secret field.
   static func secret(_ name: String) -> String { name.first == mark ? String(name.dropFirst()) : name }
 
-  /// Judges the name that a secret field is to get.
-  ///
   /// - Throws: a usage failure.
   static func check(_ name: String?) throws(Failure) {
     guard let name else { return }
@@ -61,8 +56,6 @@ enum FieldName {
 }
 
 extension FieldOption {
-  /// The item `item`, or the description of its field.
-  ///
   /// - Throws: `.notFound`.
   func item(in item: VaultItem, _ items: VaultItems) throws -> VaultItem {
     guard let field else { return item }

@@ -8,34 +8,29 @@ struct ItemWords {
   let service: String
   let account: String?
 
-  /// As people write it: `service` or `service/account`.
   var description: String { (account ?? "").isEmpty ? service : "\(service)/\(account ?? "")" }
 
-  /// Judges the names before anything is asked for to unlock with.
+  /// Checks the names before any question for secrets.
   ///
-  /// - Throws: `.invalidName`; a usage failure for a reference that is none.
+  /// - Throws: `.invalidName`; a usage failure for an invalid reference.
   func check() throws { _ = try name() }
 
-  /// The value of the item that is meant.
-  ///
-  /// - Throws: what ``item(in:)`` throws, `.expired`.
+  /// - Throws: the errors of ``item(in:)``; `.expired`.
   func value(in items: VaultItems) throws -> SecretForm {
     if let whole = try whole(in: items) { return try items.value(of: whole.name) }
     let (service, account) = try named()
     return try items.value(service: service, account: account)
   }
 
-  /// The name of an item that is there or can be brought back.
+  /// The name of an item that exists or can be restored.
   ///
-  /// - Throws: `.notFound`; `.ambiguous`, which names the accounts.
+  /// - Throws: `.notFound`; `.ambiguous`.
   func knownName(in items: VaultItems) throws -> ItemName {
     if let whole = try whole(in: items) { return whole.name }
     let (service, account) = try named()
     return try items.knownName(service: service, account: account)
   }
 
-  /// The service and the account as given, or from a reference.
-  ///
   /// - Throws: a usage failure for an invalid reference, or one that names more than an item.
   func named() throws(Failure) -> (service: String, account: String?) {
     guard Reference.isMeant(by: service) else { return (service, account) }
@@ -50,7 +45,7 @@ struct ItemWords {
     return (reference.service, reference.account)
   }
 
-  /// The name of an item that is not there yet.
+  /// The name of a new item.
   ///
   /// - Throws: `.invalidName`; a usage failure for an invalid reference.
   func name() throws -> ItemName {
@@ -58,18 +53,18 @@ struct ItemWords {
     return try ItemName(service: service, account: account ?? "")
   }
 
-  /// The item that is meant: the named one, or the only one of the service.
+  /// The named item, or the only one of the service.
   ///
-  /// - Throws: `.notFound`; `.ambiguous`, which names the accounts.
+  /// - Throws: `.notFound`; `.ambiguous`.
   func item(in items: VaultItems) throws -> VaultItem {
     if let whole = try whole(in: items) { return whole }
     let (service, account) = try named()
     return try items.item(service: service, account: account)
   }
 
-  /// The item whose name was given as one word, `service/account`; nil where the word is a service, or has no slash.
+  /// The item whose name was given as one word, `service/account`; nil if the word is a service, or has no slash.
   ///
-  /// - Throws: `.ambiguous` where the word is both: nobody can tell which one is meant.
+  /// - Throws: `.ambiguous` if the word is both.
   func whole(in items: VaultItems) throws -> VaultItem? {
     guard account == nil, service.contains("/"), !Reference.isMeant(by: service), let found = try split(items) else { return nil }
     guard try items.find(ItemQuery(service: service)).isEmpty else {
@@ -81,7 +76,7 @@ struct ItemWords {
   }
 
   private func split(_ items: VaultItems) throws -> VaultItem? {
-    // The longest service first: more of them have slashes than accounts do.
+    // The longest service first: more services have slashes than accounts.
     for slash in service.indices.reversed() where service[slash] == "/" {
       let (before, after) = (service[..<slash], service[service.index(after: slash)...])
       guard !before.isEmpty, !after.isEmpty else { continue }

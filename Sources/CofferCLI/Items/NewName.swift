@@ -4,10 +4,10 @@ internal import CofferTerminal
 
 /// The name of something that the command line is about to store.
 enum NewName {
-  /// Refuses a name that reads as another, because a part of it is not seen or turns the rest around.
+  /// Refuses a name that looks like another, because a part of it is invisible or reverses the text.
   ///
-  /// Only here, where a person chooses a name. The library's rule stays the wider one: a program may store such a name, and an
-  /// item that stands in a vault already can be shown, renamed and deleted.
+  /// Only here, where a person chooses a name. The library permits more: a program may store such a name, and an existing
+  /// item can be shown, renamed and deleted.
   static func check(_ text: String, as role: String) throws(Failure) {
     let shown = text.spelledOut()
     guard shown != text else { return }

@@ -3,21 +3,19 @@ internal import CofferPlatform
 internal import CofferStorage
 internal import CofferTerminal
 
-/// `coffer://service/account[/field]`: names a secret, a secret field of an item or something said of it, in a place where the
-/// secret may not stand.
+/// `coffer://service/account[/field]`: names a secret, a secret field or an attribute of an item, in a place for no secret.
 ///
-/// Each part is percent-encoded, so that a service may be a URL: `coffer://https%3A%2F%2Fexample.com/ada`. Without an account
-/// the only item of the service is meant; `coffer://service/` is the one whose account is empty. Source: RFC 3986, section 2.1.
+/// Each part is percent-encoded, so that a service may be a URL: `coffer://https%3A%2F%2Fexample.com/ada`. Without an
+/// account it means the service's only item; `coffer://service/` means the item with the empty account. Source: RFC 3986,
+/// section 2.1.
 struct Reference: Hashable, CustomStringConvertible {
   static let scheme = "coffer://"
 
   let service: String
   /// Nil for the only item of the service.
   let account: String?
-  /// What of the item is meant; nil for its value.
   let attribute: String?
 
-  /// Whether `text` is meant to be a reference.
   static func isMeant(by text: String) -> Bool { text.utf8.starts(with: scheme.utf8) }
 
   init(service: String, account: String?, attribute: String? = nil) {
@@ -47,16 +45,16 @@ struct Reference: Hashable, CustomStringConvertible {
     attribute = decoded.count > 2 ? decoded[2] : nil
   }
 
-  /// The parts between the slashes after the scheme. Not among characters: a combining mark after a slash makes one character of
-  /// both.
+  /// The parts between the slashes after the scheme, split by bytes: a slash and a combining mark after it are one
+  /// character.
   static func parts(of text: String) -> [Substring.UTF8View] {
     text.utf8.dropFirst(scheme.utf8.count).split(separator: UInt8(ascii: "/"), omittingEmptySubsequences: false)
   }
 
-  /// Whether both are the same bytes, as the names of two items are.
+  /// Compares bytes, as for the names of items.
   static func == (left: Reference, right: Reference) -> Bool { left.description.hasSameBytes(as: right.description) }
 
-  /// The encoded form has only ASCII, of which Unicode never holds two spellings for one.
+  /// The encoded form is ASCII, in which equal text has equal bytes.
   func hash(into hasher: inout Hasher) { hasher.combine(description) }
 
   var description: String {
@@ -83,7 +81,7 @@ struct Reference: Hashable, CustomStringConvertible {
     return decoded
   }
 
-  /// An @ may stand there as it is: accounts are often addresses.
+  /// An @ stays as it is: accounts are often addresses.
   private static func encode(_ part: String) -> String { PercentEncoding.encode(part, keeping: "@") }
 
   private static func malformed(_ text: String, _ what: String, _ cure: String) -> Failure {
@@ -91,13 +89,13 @@ struct Reference: Hashable, CustomStringConvertible {
   }
 }
 
-/// The values behind references: all of them are read before anything is done with one.
+/// The values of references, all read before any is used.
 struct References {
   private var values: [Reference: SecretForm] = [:]
 
-  /// Reads what `references` name. Without any the vault is not touched.
+  /// Reads the values of `references`. Without any the vault is not touched.
   ///
-  /// - Throws: `.notFound`, `.ambiguous` or `.expired`, said of the reference; whatever unlocking throws.
+  /// - Throws: `.notFound`, `.ambiguous` or `.expired`, naming the reference; errors of unlocking.
   init(_ references: [Reference], _ context: Context) throws {
     guard !references.isEmpty else { return }
     let items = try context.itemsToRead()
@@ -111,9 +109,8 @@ struct References {
     }
   }
 
-  /// The value of a reference that was given at the beginning.
   subscript(_ reference: Reference) -> SecretForm {
-    // Only who asks for what it did not collect comes here: a fault of this program's own, and no text of a user's leads to it.
+    // Only a fault in this program asks for an uncollected reference; no text of a user leads here.
     guard let value = values[reference] else { preconditionFailure("a reference was not collected") }
     return value
   }
@@ -134,10 +131,10 @@ struct References {
   }
 }
 
-/// A text in which `{{ coffer://service/account }}` stands for a secret. Anything else in double braces belongs to somebody else
-/// and is left as it is.
+/// A text in which `{{ coffer://service/account }}` stands for a secret. Other double braces may belong to other programs
+/// and stay.
 struct Template {
-  /// Bytes of the result, at most: a template that multiplies a large value must not fill the memory.
+  /// The result's limit in bytes: a template that multiplies a large value must not fill the memory.
   static let largestResult = 16 << 20
 
   private enum Piece {
@@ -146,12 +143,11 @@ struct Template {
   }
   private var pieces: [Piece] = []
 
-  /// The references in it, in their order.
   var references: [Reference] {
     pieces.compactMap { piece in if case .reference(let reference) = piece { reference } else { nil } }
   }
 
-  /// - Throws: a usage failure that names the line of a reference that is none.
+  /// - Throws: a usage failure that names the line of an invalid reference.
   init(_ template: borrowing SecretBytes, place: String) throws {
     let found = try template.withUnsafeBytes { raw in try Self.pieces(of: raw, place) }
     pieces = found
@@ -182,7 +178,7 @@ struct Template {
     return pieces
   }
 
-  /// Where a reference begins after double braces, and ends, if it does; nil when there is none.
+  /// The start of a reference after double braces, and its end, if any; nil if there is no reference.
   private static func inside(
     _ raw: UnsafeRawBufferPointer, from opening: Int
   ) -> (start: Int, end: (text: Int, braces: Int)?)? {

@@ -7,13 +7,13 @@ internal import CofferTerminal
 struct SchemaComparison {
   enum State: String, Encodable, CaseIterable {
     case stored, absent
-    /// A secret of the vault lies in the plain store.
+    /// A secret of the vault is in the plain store.
     case clear = "in-the-clear"
-    /// The stored kind of value is not one that the declared type is read from.
+    /// The declared type cannot be read from the stored kind of value.
     case wrongType = "wrong-type"
-    /// A preference lies in the vault, where the program does not look.
+    /// A preference is in the vault, where the program does not look.
     case vaulted = "in-the-vault"
-    /// A value lies under a name that the key had once.
+    /// A value has a previous name of the key.
     case former = "former-name"
     case undeclared
 
@@ -24,13 +24,9 @@ struct SchemaComparison {
   struct Row: Encodable {
     let key: String
     let state: State
-    /// Which store the value is in.
     @OrNull var store: String?
-    /// The declared type.
     @OrNull var type: String?
-    /// The kind of value that a property list has.
     @OrNull var kind: String?
-    /// Where the key is declared.
     @OrNull var declared: String?
   }
 
@@ -39,7 +35,6 @@ struct SchemaComparison {
 
   var findings: [Row] { rows.filter(\.state.isFinding) }
 
-  /// How many rows have each state.
   var counts: String {
     State.allCases.map { state in (state.words, rows.count { $0.state == state }) }.filter { $0.1 > 0 }
       .map { "\($1) \($0)" }.joined(separator: ", ")
@@ -84,7 +79,6 @@ struct SchemaComparison {
 }
 
 extension Schema {
-  /// The key or family that `name` is a present or a former name of.
   fileprivate func key(of name: String) -> Entry? {
     keys.first { $0.owns(name) } ?? keys.first { key in key.formerNames.contains { $0.hasSameBytes(as: name) } }
   }

@@ -4,7 +4,6 @@ internal import CofferPlatform
 internal import CofferStorage
 internal import CofferTerminal
 
-/// Which domain a router command is about, and how to open the vault should it be needed.
 struct RouterOptions: ParsableArguments {
   @Option(help: ArgumentHelp("The domain the key belongs to (also COFFER_DOMAIN; otherwise 'coffer').", valueName: "domain"))
   var domain: String?
@@ -12,7 +11,7 @@ struct RouterOptions: ParsableArguments {
   var name: String { domain ?? ProcessEnvironment.value("COFFER_DOMAIN") ?? "coffer" }
 }
 
-/// The router without declared keys: where a value was stored decides what it is, and nothing else remembers.
+/// The router without declared keys: the place of a stored value decides its store.
 ///
 /// A key found in the domain's property list is plain, and the vault is not touched. Otherwise the vault is asked, under
 /// service = domain and account = key.
@@ -37,7 +36,7 @@ final class ShellRouter {
     self.context = context
   }
 
-  /// The vault, unlocked as usual at the first call; nil where there is none.
+  /// The vault, unlocked as usual at the first call; nil if there is none.
   func vault() throws -> (any DecidingStore)? {
     if let openedVault { return openedVault }
     let vault = try context.secrets(service: domain)
@@ -45,14 +44,13 @@ final class ShellRouter {
     return vault
   }
 
-  /// Whether the vault holds a key, as far as that shows without a question.
+  /// Known without a question.
   enum Knowledge {
     case there, absent
-    /// With what kept it from being looked at.
     case unknown(any Error)
   }
 
-  /// Looks for `key` in the vault where something opens it, and asks nobody for what would.
+  /// Looks for `key` in the vault, if that opens without a question.
   func lookUp(_ key: String) -> Knowledge {
     let questions = context.questions
     context.questions = .nowhere
@@ -60,10 +58,9 @@ final class ShellRouter {
     do { return try vault()?.contains(key) ?? false ? .there : .absent } catch { return .unknown(error) }
   }
 
-  /// The vault unlocked in this process, which is told of changes; nil where there is none.
+  /// The vault unlocked in this process, which is notified of changes; nil if there is none.
   func watchedVault() throws -> VaultStore? { try context.vaultStore(service: domain) }
 
-  /// The vault, which must exist.
   func existingVault() throws -> any DecidingStore {
     guard let vault = try vault() else {
       throw Failure(
@@ -72,7 +69,6 @@ final class ShellRouter {
     return vault
   }
 
-  /// The property list, to be written.
   func writablePlain() throws(StoreError) -> DefaultsStore {
     if let openedPlain { return openedPlain }
     let store = try context.places.openDefaults(domain)
@@ -80,7 +76,8 @@ final class ShellRouter {
     return store
   }
 
-  /// Moves a preference, as `form`. One transaction over both stores: the value is in the vault, or still where it was.
+  /// Moves a preference, as `form`, in one transaction over both stores: the value is in the vault, or still in its old
+  /// place.
   func moveToVault(_ key: String, _ stored: PlainForm, as form: SecretForm) throws {
     let vault = try existingVault()
     guard try !vault.contains(key) else { throw inBoth(key) }
@@ -89,7 +86,7 @@ final class ShellRouter {
     context.note("'\(Printable.line(key))' moved into the vault; old backups of \(plain.place) may still hold it")
   }
 
-  /// Writes what changed in the property list to the disk, for other programs too.
+  /// Writes changes in the property list to the disk, for other programs too.
   func finish() throws(StoreError) { try openedPlain?.close() }
 
   func notFound(_ key: String) -> StoreError {
@@ -100,13 +97,13 @@ final class ShellRouter {
         : "coffer list --domain \(domain) shows what is, coffer set \(key) stores it")
   }
 
-  /// Whether the vault has an item of the service `name`, as far as that shows without a question. Looked for where an agent
-  /// answers or a person reads the answer: the vault is opened once more for it, which a script should not pay for.
+  /// Whether the vault has an item of the service `name`, as far as that is known without a question. It looks only if an
+  /// agent answers or a person reads the answer: a script should not pay for opening the vault again.
   private func isService(_ name: String) -> Bool {
     let questions = context.questions
     context.questions = .nowhere
     defer { context.questions = questions }
-    // The error that is about to be told is another one.
+    // The error about to be reported is another one.
     do {
       guard try isatty(STDERR_FILENO) == 1 || context.agent() != nil else { return false }
       return try !context.itemsToRead().list(service: name).isEmpty

@@ -4,16 +4,15 @@ internal import CofferStorage
 internal import CofferTerminal
 internal import CofferVault
 
-/// The previous versions of items, and deleted ones.
 extension VaultItems {
-  /// The contents that are known of `name`, the newest first.
+  /// The newest comes first.
   func revisions(of name: ItemName) throws -> [VaultRevision] {
     try ask(Calls.revisions, name)
   }
 
-  /// Value and metadata that `name` had at `revision`.
+  /// Value and metadata of `name` at `revision`.
   ///
-  /// - Throws: `.notFound` where that content is not kept.
+  /// - Throws: `.notFound` if that content is not kept.
   func value(of name: ItemName, revision: UInt64) throws -> SecretForm {
     let form = try ask(Calls.revision, name, revision)
     guard let form else {
@@ -24,40 +23,36 @@ extension VaultItems {
     return form
   }
 
-  /// What can be brought back, by name.
   func deleted(service: String? = nil) throws -> [VaultRevision] {
     try ask(Calls.deleted, service)
   }
 
-  /// Stores the content that `name` had at `revision` once more.
   func revert(_ name: ItemName, to revision: UInt64) throws -> VaultItem {
     try ask(Calls.revert, name, revision, .always)
   }
 
-  /// Restores the last deletion of `name`.
   func undelete(_ name: ItemName) throws -> VaultItem {
     try ask(Calls.undelete, name)
   }
 
-  /// Removes former and deleted contents for good, and returns how many.
+  /// Removes the contents for good, and returns their number.
   @discardableResult
   func prune(_ rule: PruneRule, of name: ItemName? = nil) throws -> Int {
     Int(clamping: try ask(Calls.prune, rule, name))
   }
 
-  /// The name of a deleted item: the named one, or, without an account, the only one of the service.
+  /// The name of a deleted item: the given one, or, without an account, the service's only one.
   ///
-  /// - Throws: `.notFound`; `.ambiguous`, which names the accounts.
+  /// - Throws: `.notFound`; `.ambiguous`.
   func deletedName(service: String, account: String?) throws -> ItemName {
     if let account { return try ItemName(service: service, account: account) }
     let names = Set(try deleted(service: service).map(\.item.name.item)).sorted()
     return try Self.only(names, service) ?? ItemName(service: service)
   }
 
-  /// The name of an item that is there or can be brought back: the named one, or, without an account, the only one of the
-  /// service.
+  /// The name of an existing or restorable item: the given one, or, without an account, the service's only one.
   ///
-  /// - Throws: `.notFound`; `.ambiguous`, which names the accounts.
+  /// - Throws: `.notFound`; `.ambiguous`.
   func knownName(service: String, account: String?) throws -> ItemName {
     if let account { return try ItemName(service: service, account: account) }
     if let there = try Self.only(list(service: service).map(\.name), service) { return there }

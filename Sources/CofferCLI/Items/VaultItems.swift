@@ -7,16 +7,15 @@ internal import CofferTerminal
 internal import CofferVault
 internal import FoundationEssentials
 
-/// The items of the vault, for commands that need no more than items: whoever holds the keys, a command works the same.
+/// The items of the vault, whether the agent or this process holds the keys.
 ///
-/// The agent is asked where it holds the vault. Should it lock or go away between two calls, the vault is unlocked from the next
-/// source; what was a write that nobody answered is an error instead, since it may have happened.
+/// If the agent locks or goes away between two calls, the next source unlocks the vault. An unanswered write is an error
+/// instead, since it may have happened.
 final class VaultItems {
   private let context: Context
-  /// Where they are.
   var place: VaultPlace { context.places.vault }
   private var agent: AgentClient?
-  /// Whether the agent is known to hold the vault: somebody then has to hear that it does not any more.
+  /// Whether the agent is known to hold the vault. If it then loses the vault, the user is notified.
   private var hasAnswered: Bool
   private var own: UnlockedVault?
 
@@ -39,19 +38,17 @@ final class VaultItems {
     }
   }
 
-  /// Value and metadata of `name`; nil when there is no such item.
   func get(_ name: ItemName) throws -> SecretForm? {
     try ask(Calls.get, name)
   }
 
-  /// All but the value of `name`; nil when there is no such item.
   func item(_ name: ItemName) throws -> VaultItem? {
     try ask(Calls.item, name).first
   }
 
-  /// All but the value of the item that is meant: the named one, or, without an account, the only one of the service.
+  /// The named item, or, without an account, the service's only one.
   ///
-  /// - Throws: `.notFound`; `.ambiguous`, which names the accounts.
+  /// - Throws: `.notFound`; `.ambiguous`.
   func item(service: String, account: String?) throws -> VaultItem {
     let name = try ItemName(service: service, account: account ?? "")
     var found = try account == nil ? list(service: service) : [item(name)].compactMap(\.self)
@@ -67,9 +64,9 @@ final class VaultItems {
     return item
   }
 
-  /// The value of the item that is meant. A named one needs no look at the list first.
+  /// The value of the item. With an account, the list is not read first.
   ///
-  /// - Throws: what ``item(service:account:)`` throws, `.expired`.
+  /// - Throws: the errors of ``item(service:account:)``; `.expired`.
   func value(service: String, account: String?) throws -> SecretForm {
     guard let account else { return try value(of: item(service: service, account: nil).name) }
     let name = try ItemName(service: service, account: account)
@@ -77,7 +74,7 @@ final class VaultItems {
     return try value(of: item(service: service, account: account).name)
   }
 
-  /// The items of another writer whose names no command line takes, such as those with a newline: named as they are printed.
+  /// Items of another writer whose names no command line takes, such as those with a newline, found by their printed names.
   private func spelled(_ service: String, _ account: String?) throws -> [VaultItem] {
     guard service.contains("\\") || account?.contains("\\") == true else { return [] }
     return try list().filter { item in
@@ -85,7 +82,6 @@ final class VaultItems {
     }
   }
 
-  /// The value of an item that was found.
   func value(of name: ItemName) throws -> SecretForm {
     guard let value = try get(name) else {
       throw StoreError(.conflict, "the item was deleted just now", key: name.description, cure: "look again")
@@ -104,14 +100,13 @@ final class VaultItems {
       cure: (question.map { "\($0) " } ?? "") + "coffer vault list shows what there is, coffer vault set stores it")
   }
 
-  /// The names that may have been meant. Only people mistype them: no script waits for all names to be looked at.
+  /// Names that may have been meant. Only people mistype: no script waits for a search of all names.
   private func near(_ name: ItemName) throws -> [String] {
     let accounts = name.account.isEmpty ? [] : try names(of: name.service)
     guard accounts.isEmpty else { return LikelyNames.near(name.account, among: accounts).map { "\(name.service) \($0)" } }
     return LikelyNames.near(name.service, among: try names(of: nil))
   }
 
-  /// Which of several items somebody at a terminal says is meant; nil where nobody is asked.
   private func chosen(of items: [VaultItem]) throws -> VaultItem? {
     try chosen(of: items) { $0.name.account.isEmpty ? "''" : $0.name.account }
   }
@@ -123,8 +118,8 @@ final class VaultItems {
 
   private var canAsk: Bool { !context.json && isTerminal(STDIN_FILENO) && isTerminal(STDERR_FILENO) }
 
-  /// The item that somebody at a terminal means by its label, whatever its case, or by a part of it; nil where none has such a
-  /// one, and where nobody can be asked: a label names nothing for certain.
+  /// The item with the label `text`, or with a label that contains it, in any case. A person chooses among several. Nil if
+  /// there is none or nobody can be asked: a label is not unique.
   private func labeled(_ text: String) throws -> VaultItem? {
     guard canAsk, !context.yes, !text.isEmpty else { return nil }
     let wanted = text.lowercased()
@@ -147,7 +142,7 @@ final class VaultItems {
   /// All items, or those of one service, by name; no value is opened.
   func list(service: String? = nil) throws -> [VaultItem] { try find(ItemQuery(service: service)).items() }
 
-  /// What `query` asks for, by name, each item as it is looked at; no value is opened.
+  /// The matches of `query`, by name, each read on demand; no value is opened.
   func find(_ query: ItemQuery) throws -> ItemDescriptions {
     try ask { (agent) throws(StoreError) in
       try agent.find(query)
@@ -156,7 +151,6 @@ final class VaultItems {
     }
   }
 
-  /// The names of the fields of the items of a query's services, by item.
   func fieldNames(_ query: ItemQuery) throws -> [ItemName: [String]] {
     var ofFields = ItemQuery(service: query.service)
     (ofFields.otherThan, ofFields.ofFields) = (query.otherThan, true)
@@ -169,17 +163,16 @@ final class VaultItems {
     return names
   }
 
-  /// The services that begin with `prefix`, or the accounts of `service` that do.
+  /// Services, or accounts of `service`, that begin with `prefix`.
   func names(of service: String?, prefix: String = "") throws -> [String] {
     try ask(Calls.names, service, prefix)
   }
 
-  /// The fields of an item, by name.
   func fields(of name: ItemName) throws -> [VaultItem] {
     try ask(Calls.fields, name)
   }
 
-  /// Stores `form` under `name` and returns the new listing.
+  /// Stores `form` and returns the new listing.
   ///
   /// - Parameter keeping: the number of previous versions to keep from now on; nil leaves it.
   @discardableResult
@@ -193,26 +186,25 @@ final class VaultItems {
     }
   }
 
-  /// Removes `name`; false when there was nothing.
+  /// Removes `name`; false if there was none.
   ///
-  /// - Parameter date: until when it can be brought back; nil where nothing of its past is to stay.
+  /// - Parameter date: the end of the time in which it can be restored; nil removes its history too.
   @discardableResult
   func remove(_ name: ItemName, if condition: WriteCondition = .always, keptUntil date: Date? = nil) throws -> Bool {
     try ask(Calls.remove, name, condition, date)
   }
 
-  /// Makes all of `changes` in one transaction, or none, and returns the new listing of each item that was set.
+  /// Makes all `changes` in one transaction and returns the new listings of the items set.
   @discardableResult
   func apply(_ changes: [ItemChange]) throws -> [VaultItem] {
     try ask(Calls.apply, changes)
   }
 
-  /// Makes sure that all of `changes` can be made, room for them included, and makes none.
+  /// Checks that all `changes` can be made and have room, without making any.
   func rehearse(_ changes: [ItemChange]) throws {
     _ = try ask(Calls.rehearse, changes)
   }
 
-  /// Has the agent do the work of `call`, or does it on the vault that is open here.
   func ask<each Argument: WireValue, Answer: WireValue>(
     _ call: Call<Answer, repeat each Argument>, _ arguments: repeat each Argument
   ) throws -> Answer {
@@ -264,30 +256,28 @@ final class VaultItems {
 }
 
 extension Context {
-  /// The items of the vault to be changed, unlocked in the order of the sources.
+  /// The items of the vault for writing, unlocked in the order of the sources.
   ///
-  /// - Throws: `.readOnly` where a mirror is read.
+  /// - Throws: `.readOnly` for a mirror.
   func items() throws -> VaultItems {
     try places.vault.checkIsNoMirror()
     return VaultItems(self, try openedVault())
   }
 
-  /// The items of the vault where the agent has it open; nil where it has not.
+  /// Nil if the agent does not have the vault open.
   func agentItems() throws -> VaultItems? { try agent().map { VaultItems(self, agent: $0, hasAnswered: true) } }
 
-  /// The items of the vault, opened with `credentials` and nothing else.
   func items(openedWith credentials: consuming Credentials) throws -> VaultItems {
     VaultItems(self, .here(try lockedVault().unlock(with: credentials)))
   }
 
-  /// The same to be read, for a command that asks for an item next: whether the agent holds the vault shows then, one question
-  /// earlier.
+  /// For a command that asks for an item next: that request shows whether the agent holds the vault, which saves a question.
   func itemsToRead() throws -> VaultItems {
     guard let agent = try possibleAgent() else { return VaultItems(self, try OpenedVault(self)) }
     return VaultItems(self, agent: agent, hasAnswered: false)
   }
 
-  /// The items of one service as a store; nil where there is no vault, and none is asked for by an option.
+  /// The items of one service as a store; nil if there is no vault and no option names one.
   func secrets(service: String) throws -> (any DecidingStore)? {
     do {
       switch try openedVault() {
@@ -300,7 +290,7 @@ extension Context {
     }
   }
 
-  /// The same, unlocked in this process.
+  /// Like ``secrets(service:)``, but unlocked in this process.
   func vaultStore(service: String) throws -> VaultStore? {
     do { return try VaultStore(service: service, vault: unlockedVault()) } catch let error as StoreError {
       guard error.kind == .noVault, !isVaultNamed else { throw error }

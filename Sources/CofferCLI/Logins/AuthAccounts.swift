@@ -6,37 +6,34 @@ internal import CofferTerminal
 internal import CofferVault
 internal import FoundationEssentials
 
-/// The logins in the vault: a token is the item of its host and account, marked as one; which account of a host is active is
-/// an item of its own.
+/// The logins in the vault. A token is the item of its host and account, with a mark; another item names a host's active
+/// account.
 struct AuthAccounts {
-  /// A placeholder for the token of a login before there is one: tokens of large servers have some 2000 bytes, and their refresh
-  /// tokens as many.
+  /// A placeholder for a login's future token. Tokens of large servers have some 2000 bytes, and so have their refresh
+  /// tokens.
   static func usualToken() throws -> SecretForm { SecretForm(try SecretBytes(zeros: 8192)) }
   /// The account of a login that names none.
   static let unnamed = "default"
-  /// The name that a token is used with where its account has none. Source: GitHub, GitLab and Bitbucket take it with a token of
-  /// OAuth.
+  /// The user name for a token whose account has none. GitHub, GitLab and Bitbucket accept it with an OAuth token.
   static let unnamedUser = "oauth2"
 
-  /// The name of the user of an account.
   static func user(of account: String) -> String { account == unnamed ? unnamedUser : account }
 
-  /// A login, without its token.
   struct Login {
     let host: String, account: String
     let isActive: Bool
     let since: Date
     let expires: Date?
-    /// Whether a server that is known gave it, and renews it.
+    /// Whether a known server issued the token and renews it.
     let isRenewable: Bool
-    /// The scope of the token; nil if nobody said.
+    /// Nil if unknown.
     let scope: String?
     var hasExpired: Bool { expires.map { $0 <= Date() } ?? false }
   }
 
   let items: VaultItems
 
-  /// Whether Coffer trusts the items of a service: which account is active, and the secrets of clients.
+  /// Whether Coffer trusts the items of `service`: active accounts and client secrets.
   static func isOwn(service: String) -> Bool { [LoginItems.pointers, LoginServers.secrets].contains(service) }
 
   /// All logins, or those of one host, by host and account. No token is opened.
@@ -53,7 +50,6 @@ struct AuthAccounts {
     }
   }
 
-  /// The hosts that somebody is logged in to.
   static func hosts(in items: VaultItems) throws -> Set<String> { Set(try tokens(of: nil, in: items).map(\.name.service)) }
 
   private static func tokens(of host: String?, in items: VaultItems) throws -> [VaultItem] {
@@ -62,7 +58,7 @@ struct AuthAccounts {
     return try items.find(query).items()
   }
 
-  /// The login that is meant: of the only host where none is named, of the active account where none is.
+  /// The matching login: without a host, that of the only host; without an account, the active one.
   ///
   /// - Throws: `.notFound`; `.ambiguous` with the choices.
   func login(_ host: String?, _ account: String?) throws -> Login {
@@ -86,20 +82,19 @@ struct AuthAccounts {
       cure: "name one with --account, or make one active with coffer auth switch")
   }
 
-  /// The item of a login.
   func name(of login: Login) throws -> ItemName { try ItemName(service: login.host, account: login.account) }
 
-  /// Checks that a login of that name can be stored: the vault is open, it can be written and has room, and no other item has the
+  /// Checks that a login of that name can be stored: the vault is open, writable and has room, and no other item has the
   /// name.
   ///
-  /// Otherwise a person would learn only after the login that there is no place for the token.
+  /// Otherwise the person would log in, and then learn that the token cannot be stored.
   func reserve(_ host: String, _ account: String) throws {
     let name = try checkedName(host, account)
     let form = try Self.usualToken().with(ItemMetadata(attributes: [LoginItems.mark: LoginItems.token]))
     try items.rehearse([.set(form, for: name, keeping: 0), pointer(host, to: account)])
   }
 
-  /// Stores `token` and makes its account the active one, in one transaction. An item that is no login is not replaced.
+  /// Stores `token` and makes its account the active one, in one transaction. It replaces only logins.
   func store(_ token: consuming SecretBytes, _ host: String, _ account: String, expires: Date?) throws {
     let name = try checkedName(host, account)
     guard token.withUnsafeBytes({ $0.allSatisfy { $0 >= 0x20 && $0 != 0x7F } }) else {
@@ -107,13 +102,13 @@ struct AuthAccounts {
         "the token has a line's end or another control character in it", try: "the token alone; nothing was stored")
     }
     let metadata = ItemMetadata(attributes: [LoginItems.mark: LoginItems.token], expires: expires)
-    // Of a token nothing stays after a logout, nor before it.
+    // Neither a logout nor a replacement keeps an old token.
     try items.apply(
       [.set(SecretForm(token, metadata: metadata), for: name, keeping: 0), try pointer(host, to: account)]
         + secrets(of: name, refresh: nil, client: nil))
   }
 
-  /// The same for a server's tokens, with the refresh token.
+  /// Stores a server's tokens likewise, with the refresh token.
   func store(_ tokens: OAuthTokens, from client: OAuthClient, clientSecret: SecretForm?, _ host: String, _ account: String) throws
   {
     let name = try checkedName(host, account)
@@ -125,16 +120,16 @@ struct AuthAccounts {
         + secrets(of: name, refresh: tokens.refresh, client: clientSecret))
   }
 
-  /// Whether the login of that name has these tokens, by what renews it, and without that by the access token.
+  /// Whether the login has these tokens, judged by the refresh token, or without one by the access token.
   ///
-  /// - Throws: what reading throws, `.expired` among it: nobody can tell then.
+  /// - Throws: errors of reading; `.expired`, as the tokens cannot be compared then.
   func holds(_ tokens: OAuthTokens, _ host: String, _ account: String) throws -> Bool {
     let name = try ItemName(service: host, account: account)
     let stored = try items.get(tokens.refresh == nil ? name : name.field(named: RenewableLogin.refreshField))
     return SecretForm.areSame(stored, tokens.refresh ?? tokens.access)
   }
 
-  /// The fields of a login, of which none of a former one stays.
+  /// The changes to a login's fields; fields of the previous login are removed.
   private func secrets(of name: ItemName, refresh: SecretForm?, client: SecretForm?) throws -> [ItemChange] {
     try [(RenewableLogin.refreshField, refresh), (RenewableLogin.secretField, client)].map { field, value in
       let name = try name.field(named: field)
@@ -142,7 +137,6 @@ struct AuthAccounts {
     }
   }
 
-  /// The name of a login that can be stored.
   private func checkedName(_ host: String, _ account: String) throws -> ItemName {
     let name = try ItemName(service: host, account: account)
     try NewName.check(name)
@@ -152,10 +146,9 @@ struct AuthAccounts {
       cure: "choose another account, or rename the item with coffer vault rename")
   }
 
-  /// Makes `login` its host's active one.
   func activate(_ login: Login) throws { try items.apply([try pointer(login.host, to: login.account)]) }
 
-  /// Removes logins of one host, in one transaction; a single account that remains becomes the active one. Returns that.
+  /// Removes logins of one host, in one transaction, and makes a single remaining account active. Returns that account.
   func remove(_ gone: [Login]) throws -> String? {
     var (changes, next) = ([ItemChange](), String?.none)
     for host in Set(gone.map(\.host)).sorted() {
@@ -191,9 +184,8 @@ struct AuthAccounts {
   }
 }
 
-/// The name of a host on the command line.
 enum AuthHost {
-  /// The host, in lower case: names of hosts have no case (RFC 4343). Of an address that was pasted, the host is meant.
+  /// The host in lower case, as host names have no case (RFC 4343). A pasted address is reduced to its host.
   static func check(_ text: String) throws(Failure) -> String {
     var host = text[...]
     for scheme in ["https://", "http://"] where host.lowercased().hasPrefix(scheme) { host = host.dropFirst(scheme.count) }

@@ -7,17 +7,16 @@ internal import CofferTerminal
 internal import CofferVault
 internal import FoundationEssentials
 
-/// The token of a login that has not ended: the stored one, or a new one, which one process asks the server for however many want
-/// it.
+/// A login's valid token: the stored one or a new one. For any number of callers one process asks the server.
 struct LiveToken {
   let items: VaultItems
 
-  /// A renewal takes its server's time; others wait for it no longer than this.
+  /// The longest wait for another process's renewal.
   private static let patience: Duration = .seconds(60)
 
-  /// - Parameter fresh: whether it is renewed although it has not ended.
-  /// - Throws: `.notFound` where nobody is logged in; `.expired` where the token has ended and nothing renews it; `.loginRefused`
-  ///   where the server refuses to; `.unreachable` where it cannot be reached.
+  /// - Parameter fresh: whether to renew a token that has not ended.
+  /// - Throws: `.notFound` without a login; `.expired` if the token has ended and cannot be renewed; `.loginRefused`;
+  ///   `.unreachable`.
   func token(of name: ItemName, fresh: Bool = false) throws -> SecretForm {
     guard let item = try items.item(name) else { throw AuthAccounts.nobody(name.service, name.account) }
     if !fresh, let form = try live(item) { return form }
@@ -28,7 +27,7 @@ struct LiveToken {
     return try renewed(name, replacing: item)
   }
 
-  /// The token of `item`; nil where it has ended, and where nobody can tell as the clock is far behind the vault's last write.
+  /// Nil if the token has ended, or if the clock is too far behind the vault's last write to tell.
   private func live(_ item: VaultItem) throws -> SecretForm? {
     guard item.metadata.expires.map({ $0 > Date() }) ?? true else { return nil }
     do { return try items.get(item.name) } catch let error as StoreError
@@ -38,7 +37,6 @@ struct LiveToken {
     }
   }
 
-  /// The token that comes after that of `seen`.
   private func renewed(_ name: ItemName, replacing seen: VaultItem) throws -> SecretForm {
     let field = try name.field(named: RenewableLogin.refreshField)
     let (spent, seenField) = (try items.get(field), try items.item(field))
@@ -50,14 +48,14 @@ struct LiveToken {
     guard let client = try RenewableLogin.client(of: item, in: items),
       let refresh = try items.get(field), let present = try items.item(field)
     else { throw Self.unrenewable(name) }
-    // The process with the turn before was refused with the same token: asked again, a server may take it for stolen.
+    // The previous process was refused with this token; a server that sees it again may take it for stolen.
     if SecretForm.areSame(spent, refresh), present.isUnchanged != seenField?.isUnchanged { throw Self.refused(name) }
-    // Before the server is asked: one that rotates takes the old token for stolen from then on, and the new one must find its
-    // place.
+    // Checked before the request: a server that rotates treats the old token as stolen afterwards, and the new one needs
+    // room.
     try items.rehearse(changes(of: item, to: try AuthAccounts.usualToken(), refresh))
     let tokens: OAuthTokens
     do { tokens = try client.tokens(refreshing: refresh, nil) } catch let error as StoreError where error.kind == .loginRefused {
-      // It is written unchanged, so that waiting processes see a new version. Never an error beside the current one.
+      // It is written unchanged, so that waiting processes see a new version. A failure must not hide the current error.
       do { try items.set(refresh, for: field, if: present.isUnchanged, keeping: 0) } catch {}
       throw error
     }
@@ -75,11 +73,11 @@ struct LiveToken {
     return tokens.access
   }
 
-  /// Writes of one renewal, at most: nobody says other things of an item so often within a moment.
+  /// The limit of writes for one renewal: an item's description does not change so often within a moment.
   private static let mostWrites = 8
 
-  /// Stores the server's answer to `refresh`, even if the item's description changed meanwhile: a server that rotates accepts
-  /// only the new token from then on. False if the login is another by now, or gone.
+  /// Stores the server's answer to `refresh`, even if the item's description changed meanwhile: a server that rotates
+  /// accepts only the new token from then on. False if the login was replaced or removed.
   private func store(_ tokens: OAuthTokens, in seen: VaultItem, replacing refresh: SecretForm) throws -> Bool {
     var item = seen
     var writes = 0
@@ -99,14 +97,14 @@ struct LiveToken {
     }
   }
 
-  /// What `error`, by which a renewal could not be stored, means: where the server has given another refresh token, the stored
-  /// one is spent, and it is asked to take back the one that nobody has.
+  /// The error for a renewal that could not be stored. If the server has issued another refresh token, the stored one is
+  /// spent, and the server is asked to revoke the new one.
   private func unstored(
     _ tokens: OAuthTokens, replacing refresh: SecretForm, _ client: OAuthClient, _ name: ItemName, _ error: any Error
   ) -> any Error {
     guard let next = tokens.refresh, !next.bytes.isEqual(to: refresh.bytes) else { return error }
     let isTakenBack: Bool
-    // Never an error beside the one that is under way.
+    // A failure must not hide the current error.
     do { isTakenBack = try client.revoke(next, nil) } catch { isTakenBack = false }
     let end = isTakenBack ? "the server has taken it back" : "the server still takes it, and nobody has it"
     let outcome = "the renewed token could not be stored; \(end)"
@@ -123,7 +121,7 @@ struct LiveToken {
     }
   }
 
-  /// The changes of a renewal, in one transaction: a server that rotates hands out a refresh token as well.
+  /// The changes of a renewal, for one transaction: a server that rotates issues a refresh token as well.
   private func changes(
     of item: VaultItem, to access: SecretForm, _ refresh: SecretForm?, until expires: Date? = nil
   ) throws -> [ItemChange] {
@@ -148,7 +146,6 @@ struct LiveToken {
 }
 
 extension SecretForm {
-  /// The same value, of which other things are said.
   func with(_ metadata: ItemMetadata) -> SecretForm {
     var form = self
     form.metadata = metadata

@@ -7,15 +7,14 @@ internal import CofferTerminal
 internal import FoundationEssentials
 internal import SystemPackage
 
-/// A login with a person: says where to go, waits, and comes back with tokens.
+/// A login with a person: shows the page, waits, and returns tokens.
 struct LoginFlow {
   enum Way { case device, web }
 
   let context: Context
-  /// Whether a browser of this machine may be opened.
   let opensBrowser: Bool
 
-  /// - Parameter way: nil for the way that fits: by a code where the server has that, as it works everywhere.
+  /// - Parameter way: nil for the best one: by a code if the server has that, as it works everywhere.
   func tokens(_ client: OAuthClient, _ way: Way?) throws -> OAuthTokens {
     let way = way ?? (client.server.deviceAuthorizationEndpoint == nil ? .web : .device)
     defer { StatusLine.clear() }
@@ -43,7 +42,7 @@ struct LoginFlow {
     ["DISPLAY", "WAYLAND_DISPLAY"].contains { ProcessEnvironment.value($0)?.isEmpty == false }
   }
 
-  /// The page, and the code to enter there: for a person at a terminal in a sentence, otherwise a line each, or JSON.
+  /// Prints the page and its code: a sentence for a person at a terminal, otherwise a line each, or JSON.
   private func say(url: String, code: String?, expires: Date?) throws {
     guard !context.json else {
       var fields = ["url": url]
@@ -60,8 +59,8 @@ struct LoginFlow {
     Output.message(what)
   }
 
-  /// Opens the page where a browser is, which tells of itself; without one the person opens it. Every user of the machine can
-  /// read the address among the browser's arguments: nothing in it gets anybody a token.
+  /// Opens the page if there is a browser; otherwise the person opens it. Every user of the machine can read the address
+  /// among the browser's arguments: nothing in it gives access to a token.
   private func open(_ url: String) {
     guard opensBrowser, Display.errors.isTerminal, !context.json else { return }
     guard ProcessEnvironment.value("BROWSER") != nil || Self.hasDisplay else { return }
@@ -70,10 +69,9 @@ struct LoginFlow {
   }
 }
 
-/// A program that goes on beside this one, and of which nobody waits for an answer.
 enum BackgroundProgram {
   static func start(_ program: String, _ argument: String) {
-    // Without a browser the person opens the page; the address stands on the screen.
+    // Without a browser the person opens the page; the address is on the screen.
     let file: ByteWord
     do { file = try Executable.find(ByteWord(program), path: ProcessEnvironment.word("PATH")) } catch { return }
     // In a session of its own, so that control-C here does not end it.

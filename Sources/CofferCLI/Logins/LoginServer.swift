@@ -5,8 +5,7 @@ internal import CofferStorage
 internal import CofferTerminal
 internal import CofferVault
 
-/// A server that logs in, and this program as it knows it: by an issuer, which says where everything is, or by a name that is
-/// known.
+/// A login server and this program's registration there: by an issuer, which publishes the endpoints, or by a known name.
 struct LoginServer: Equatable {
   enum Place: Equatable {
     case issuer(String)
@@ -18,7 +17,6 @@ struct LoginServer: Equatable {
   /// The path of a file with the only trusted certificates for the server; nil for this machine's.
   var authority: String?
 
-  /// The current endpoints of the server.
   func server() throws -> AuthorizationServer {
     switch place {
     case .known(let known): try AuthorizationServer(known)
@@ -26,10 +24,9 @@ struct LoginServer: Equatable {
     }
   }
 
-  /// Which client of which server a secret is of.
+  /// The client and server that a secret belongs to.
   var owner: String { "\(client) \(description)" }
 
-  /// Where it is, for people.
   var description: String {
     switch place {
     case .known(let known): known.rawValue
@@ -37,7 +34,7 @@ struct LoginServer: Equatable {
     }
   }
 
-  /// The server that is known by `text`: its name, or the host that it logs in to.
+  /// The server known by `text`: its name, or the host that it logs in to.
   static func known(_ text: String) -> AuthorizationServer.Known? {
     AuthorizationServer.Known(rawValue: text)
       ?? [
@@ -46,21 +43,18 @@ struct LoginServer: Equatable {
   }
 }
 
-/// The servers that the user gave a name: settings of this program, and no secret among them.
+/// The servers named by the user: settings of this program, without secrets.
 struct LoginServers {
   let context: Context
 
-  /// The prefix of a name's setting.
   private static let prefix = "provider."
-  /// The service of the items that hold the secrets of clients.
   static let secrets = "coffer.auth.provider"
 
-  /// The server `name`; nil where nobody gave one that name.
+  /// Nil if no server has that name.
   func server(_ name: String) throws -> LoginServer? {
     try context.domain(Settings.domain).load(Self.prefix + name).flatMap(Self.read)
   }
 
-  /// All names with their servers, by name.
   func all() throws -> [(name: String, server: LoginServer)] {
     try context.domain(Settings.domain).contents().compactMap { key, form in
       guard key.hasPrefix(Self.prefix), let server = Self.read(form) else { return nil }
@@ -80,7 +74,7 @@ struct LoginServers {
     try store.close()
   }
 
-  /// - Returns: false where there was none.
+  /// - Returns: false if there was none.
   func remove(_ name: String) throws -> Bool {
     guard try server(name) != nil else { return false }
     let store = try context.places.openDefaults(Settings.domain)
@@ -89,26 +83,25 @@ struct LoginServers {
     return true
   }
 
-  /// Removes the secret of the client of `name`, where there is a vault.
+  /// Removes the secret of the client of `name`, if there is a vault.
   func removeSecret(_ name: String) throws {
     if let vault = context.places.vault.path, !FileFacts.exists(vault) { return }
     do { try context.items().remove(Self.secretName(name)) } catch let error as StoreError where error.kind == .noVault {
-      // On a server, which nobody has asked for one before.
+      // Only here a server is asked for the vault.
     }
   }
 
-  /// The attribute of an item that holds a client's secret: settings lie in the open, and an edit of them must not send the
-  /// secret elsewhere.
+  /// The attribute that ties a client's secret to its server: settings are not encrypted, and an edit of them must not send
+  /// the secret elsewhere.
   private static let owner = "coffer.auth.client"
 
-  /// The secret as it is stored for the client of `server`.
   static func secret(_ secret: SecretForm, of server: LoginServer) -> SecretForm {
     secret.with(ItemMetadata(attributes: [owner: server.owner]))
   }
 
-  /// The secret of the client of `name`; nil where it has none. One that an earlier version stored does not say whose it is.
+  /// The secret of the client of `name`; nil if it has none. Secrets of an earlier version do not name their owner.
   ///
-  /// - Throws: `.refused` where it was given for another client, or another server.
+  /// - Throws: `.refused` if it was given for another client or server.
   static func secret(_ name: String, of server: LoginServer, in items: VaultItems) throws -> SecretForm? {
     guard let secret = try items.get(secretName(name)) else { return nil }
     guard secret.metadata.attributes[owner].map({ $0.hasSameBytes(as: server.owner) }) ?? true else {
@@ -119,7 +112,6 @@ struct LoginServers {
     return secret.with(ItemMetadata())
   }
 
-  /// The item that holds the secret of the client of `name`.
   static func secretName(_ name: String) throws -> ItemName { try ItemName(service: secrets, account: name) }
 
   private static func read(_ form: PlainForm) -> LoginServer? {

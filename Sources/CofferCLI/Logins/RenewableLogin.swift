@@ -5,8 +5,8 @@ internal import CofferStorage
 internal import CofferVault
 internal import FoundationEssentials
 
-/// The server of a login in its item, so that the token can be renewed and revoked. All of it is sealed: as attributes of the
-/// token, and secrets as its fields.
+/// The server of a login, in its item, for renewal and revocation. All of it is sealed: attributes of the token, and secrets
+/// as its fields.
 enum RenewableLogin {
   private static let tokenEndpoint = "coffer.oauth.token-endpoint", revocationEndpoint = "coffer.oauth.revocation-endpoint"
   private static let client = "coffer.oauth.client", scope = "coffer.oauth.scope", secretInBody = "coffer.oauth.secret-in-body"
@@ -22,7 +22,7 @@ enum RenewableLogin {
     return attributes
   }
 
-  /// The attributes of a login, those of an earlier version under their names of today.
+  /// The attributes of a login; those of an earlier version get their current names.
   static func attributes(of item: VaultItem) -> [String: String] {
     let former = "oauth."
     return Dictionary(
@@ -31,18 +31,16 @@ enum RenewableLogin {
       }, uniquingKeysWith: { first, _ in first })
   }
 
-  /// The scope of the token of `item`; nil if nobody said.
   static func scope(of item: VaultItem) -> String? { attributes(of: item)[scope] }
 
-  /// Whether the token came from a server that is known.
+  /// Whether the token came from a known server.
   static func isOne(_ item: VaultItem) -> Bool { LoginItems.isToken(item) && attributes(of: item)[tokenEndpoint] != nil }
 
-  /// Whether the server gave something that renews the token of `item`.
   static func isRenewed(_ item: VaultItem, in items: VaultItems) throws -> Bool {
     try isOne(item) && items.item(item.name.field(named: refreshField)) != nil
   }
 
-  /// The client that got the token of `item`; nil where it was given by hand.
+  /// The client that got the token; nil if a person stored it.
   static func client(of item: VaultItem, in items: VaultItems) throws -> OAuthClient? {
     let attributes = attributes(of: item)
     guard isOne(item), let token = attributes[tokenEndpoint], let id = attributes[client] else { return nil }

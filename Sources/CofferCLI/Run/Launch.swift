@@ -3,18 +3,16 @@ internal import CofferPlatform
 internal import CofferTerminal
 internal import SystemPackage
 
-/// A command that is ready to start: words, environment, and the descriptors it finds open.
 struct Launch {
   let words: [ByteWord]
   let environment: ChildEnvironment
-  /// Files in memory and the numbers that the command knows them by.
   let files: [(file: MemoryFile, target: Int32)]
 
   private var executable: ByteWord {
     get throws(Failure) { try Executable.find(words[0], path: environment.path) }
   }
 
-  /// Becomes the command: signals, exit status and process id are then its own.
+  /// Becomes the command, and so has its signals, exit status and process id.
   ///
   /// - Throws: a failure of status 126 or 127; without one this does not return.
   func replaceProcess() throws -> Never {
@@ -30,7 +28,7 @@ struct Launch {
       }
     }
     guard code == ENOEXEC else { throw Executable.failure(words[0], code) }
-    // A script without a first line that says who reads it is the shell's, as execvp(3) has it.
+    // A script without an interpreter line runs in the shell, as in execvp(3).
     let failed = CStrings.lend([Self.shell, executable] + words.dropFirst()) { argv in
       environment.lend { envp in
         Self.shell.withCString { _ = execve($0, argv, envp) }
@@ -40,9 +38,9 @@ struct Launch {
     throw Executable.failure(words[0], failed)
   }
 
-  /// Starts the command as a child whose output goes to `output` and `messages`.
+  /// Starts the command as a child with its output to `output` and `messages`.
   ///
-  /// - Parameter signals: the mask that the command starts with.
+  /// - Parameter signals: the command's initial signal mask.
   func start(output: Int32, messages: Int32, signals: sigset_t) throws -> pid_t {
     let executable = try executable
     Hardening.restoreMask()
@@ -59,7 +57,7 @@ struct Launch {
     var child = Child(file, words, .inherited(environment), [1: .descriptor(output), 2: .descriptor(messages)])
     for (file, target) in files { child.streams[target] = .descriptor(file.descriptor) }
     child.blocked = signals
-    // Our own SIGPIPE stays ignored: changing its effect would lose one that waits to be handed on.
+    // Our own SIGPIPE stays ignored: changing its effect would lose a pending one that is to be forwarded.
     child.deadly = Hardening.deadlyWrites.filter { !Hardening.inheritsIgnored.contains($0) }
     return child
   }
@@ -67,21 +65,18 @@ struct Launch {
   private static let shell: ByteWord = "/bin/sh"
 }
 
-/// Another program that was run for its output, which goes to guarded memory. What it says on standard error is the user's to
-/// see.
+/// The result of another program, with its output in guarded memory. Its standard error goes to the user.
 struct CapturedCommand: ~Copyable {
   let status: Int32
   let output: SecretBytes
-  /// What it wrote to ``notesDescriptor``: lines for programs.
   let notes: String
 
-  /// Where a program that has more to tell than its status may write it.
   static let notesDescriptor: Int32 = 3
-  /// Bytes of them, at most: gpg writes two short lines for each key that a message is encrypted to, and whoever wrote the
-  /// message says how many there are. These are more than ten thousand.
+  /// The limit of notes in bytes: gpg writes two short lines for each recipient's key, and the message's author chooses
+  /// their number. This is enough for more than ten thousand.
   private static let largestNotes = 1 << 20
 
-  /// - Throws: a failure of status 126 or 127 where the program could not be started.
+  /// - Throws: a failure of status 126 or 127 if the program could not be started.
   static func run(_ words: [String]) throws -> CapturedCommand {
     let executable = try Executable.find(ByteWord(words[0]), path: ProcessEnvironment.word("PATH"))
     let (output, notes) = (try Pipe(), try Pipe())

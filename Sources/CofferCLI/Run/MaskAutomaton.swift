@@ -3,37 +3,36 @@ internal import CofferFormats
 internal import CofferStorage
 internal import CofferTerminal
 
-/// Finds many secrets in one pass over a stream, however many they are: the automaton of Aho and Corasick ("Efficient String
-/// Matching: An Aid to Bibliographic Search", CACM 18/6, 1975).
+/// Finds any number of secrets in one pass over a stream: the automaton of Aho and Corasick ("Efficient String Matching: An
+/// Aid to Bibliographic Search", CACM 18/6, 1975).
 ///
-/// A state is a beginning of a secret that the stream ends with. The bytes that lead on from it are read from guarded memory;
-/// what lies outside, how states hang together, tells no byte of a secret.
+/// A state is a beginning of a secret with which the stream ends. The bytes of transitions are in guarded memory; the links
+/// outside it reveal no byte of a secret.
 final class MaskAutomaton: Sendable {
   /// The states in the order of the secrets' bytes, the empty beginning first.
   struct State {
     /// The state of the longest other beginning that this one ends with.
     var fallback: Int32 = 0
-    /// The first of the states that one byte leads to, and the next one that leads from the same state; 0 for none.
+    /// The first child of this state, and the next child of its parent; 0 for none.
     var child: Int32 = 0
     var sibling: Int32 = 0
     /// Bytes of the longest secret that this beginning ends with; 0 for none.
     var match: Int32 = 0
     /// Bytes of the beginning.
     var depth: Int32 = 0
-    /// The number of the table that has all that leads on, where that is much; -1 for none.
+    /// The index of the table of all transitions, if there are many; -1 for none.
     var table: Int32 = -1
   }
 
-  /// More than so many bytes that lead on are looked up in a table: a kilobyte, which a chain of a few is shorter than.
+  /// States with more children use a table: it has a kilobyte, and a chain of a few states is smaller.
   private static let mostSiblings = 4
   private static let tableBytes = 256 * MemoryLayout<Int32>.stride
 
   private let states: [State]
-  /// The byte that leads to each state.
   private let labels: SecretForm
   private let tables: SecretForm
-  /// A bit for each two bytes that a secret begins with. Where a stream is in no secret, which is nearly everywhere, it is run
-  /// through by these alone, however many secrets there are.
+  /// A bit for each pair of bytes that begins a secret. Outside secrets these bits alone skip the stream, for any number of
+  /// secrets.
   private let beginnings: SecretForm
   /// Bytes of the longest secret.
   let longest: Int
@@ -54,11 +53,9 @@ final class MaskAutomaton: Sendable {
     longest = secrets.map { $0.bytes.count }.max() ?? 0
   }
 
-  /// Takes a stream on from `state` by `bytes`.
-  ///
-  /// - Parameter found: called with the index of a secret's last byte among `bytes`, and its length. Of several that end there it
-  ///   is the longest, which covers the others.
-  /// - Returns: the state, and how many of the last bytes may still become a secret.
+  /// - Parameter found: called with the index of a secret's last byte among `bytes`, and its length. If several end there,
+  ///   it is the longest, which covers the others.
+  /// - Returns: the state, and the number of last bytes that may still become a secret.
   func advance(_ state: Int32, _ bytes: UnsafeRawBufferPointer, found: (Int, Int) -> Void) -> (state: Int32, open: Int) {
     states.withUnsafeBufferPointer { states in
       labels.bytes.withUnsafeBytes { labels in
@@ -73,7 +70,7 @@ final class MaskAutomaton: Sendable {
               guard state != 0 else { continue }
               let match = states[Int(state)].match
               if match > 0 { found(index, Int(match)) }
-              // Nothing leads on: what is whole waits for nothing, and its end may begin the next one.
+              // A complete secret without longer ones waits for nothing, and its end may begin the next one.
               while states[Int(state)].child == 0, state != 0 { state = states[Int(state)].fallback }
             }
             return (state, Int(states[Int(state)].depth))
@@ -83,8 +80,8 @@ final class MaskAutomaton: Sendable {
     }
   }
 
-  /// The first place from `start` on where two bytes stand that a secret begins with; the last place where there are none, as the
-  /// second of them may be still to come.
+  /// The first position from `start` on with two bytes that begin a secret; otherwise the last one, as its second byte is to
+  /// come.
   @inline(__always)
   private static func nextBeginning(
     _ bytes: UnsafeRawBufferPointer, from start: Int, _ beginnings: UnsafeRawBufferPointer
@@ -135,7 +132,7 @@ final class MaskAutomaton: Sendable {
       for secret in secrets {
         secret.bytes.withUnsafeBytes { raw in
           guard let first = raw.first else { return }
-          // Whatever follows a secret of a single byte.
+          // Any byte may follow a secret of a single byte.
           let seconds = raw.count > 1 ? raw[1]...raw[1] : 0...255
           for second in seconds {
             let pair = Int(first) << 8 | Int(second)
@@ -163,7 +160,7 @@ final class MaskAutomaton: Sendable {
     states[state].match = Int32(secret.count)
   }
 
-  /// Finds the fallbacks, the shorter beginnings first, whose own the longer ones need.
+  /// Finds the fallbacks, shorter beginnings first, as the longer ones need theirs.
   private static func connect(_ states: inout [State], _ labels: UnsafeRawBufferPointer) {
     var queue: [Int] = [0]
     var at = 0

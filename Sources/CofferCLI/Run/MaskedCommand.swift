@@ -2,9 +2,8 @@ internal import Coffer
 internal import CofferPlatform
 internal import CofferTerminal
 
-/// A command whose output passes through this process, which hands its signals on and ends as it ends.
+/// A command whose output passes through this process, which forwards its signals and ends as it does.
 final class MaskedCommand {
-  /// One of its output streams.
   private final class Stream {
     let pipe: Pipe
     let target: Int32
@@ -21,14 +20,14 @@ final class MaskedCommand {
   /// A pipe's capacity on Linux: more never comes at once.
   private static let chunk = 1 << 16
 
-  /// What a pipe that says that it has room takes without blocking: PIPE_BUF on Linux.
+  /// A pipe with room takes this much without blocking: PIPE_BUF on Linux.
   private static let room = 4096
 
   private let streams: [Stream]
   private var signals: Int32 = -1
   private var child: pid_t = 0
   private var ending: Ending?
-  /// A signal that came when the command had ended, and that ends the wait for what it left behind.
+  /// A signal that came after the command's end, and ends the wait for processes that it left behind.
   private var last: Int32?
   private var failure: Failure?
 
@@ -36,11 +35,10 @@ final class MaskedCommand {
     streams = [try Stream(automaton, to: STDOUT_FILENO), try Stream(automaton, to: STDERR_FILENO)]
   }
 
-  /// Runs the command, and passes on what it and whatever it started print: to the end of both streams, as a pipe to another
-  /// program would.
+  /// Runs the command and forwards all its output, also that of its descendants, to the end of both streams, as a pipe
+  /// would.
   ///
-  /// - Throws: a failure of status 74 where the output could not be written; the command was told by a closed pipe, and has
-  ///   ended.
+  /// - Throws: a failure of status 74 if the output could not be written. The command saw a closed pipe and has ended.
   func run(_ launch: Launch) throws -> Ending {
     var before = sigset_t()
     var handled = sigset_t()
@@ -54,7 +52,7 @@ final class MaskedCommand {
     for stream in streams { stream.pipe.closeWriting() }
     while ending == nil || (last == nil && streams.contains(where: \.isOpen)) { wait() }
     for stream in streams where stream.isOpen { finish(stream) }
-    // What the last write sent to this process would end it.
+    // Signals that the last write sent to this process would end it.
     handleSignals()
     pthread_sigmask(SIG_SETMASK, &before, nil)
     if let failure { throw failure }
@@ -63,8 +61,8 @@ final class MaskedCommand {
 
   // MARK: Signals
 
-  /// Signals that do here what they do anywhere: two that no process can catch, those of a mistake of this program, and those by
-  /// which the terminal stops whoever uses it from the background.
+  /// Unhandled signals: two that no process can catch, those of faults of this program, and those by which the terminal
+  /// stops background processes.
   private static let unhandled = [
     SIGKILL, SIGSTOP, SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGTRAP, SIGSYS, SIGTTIN, SIGTTOU,
   ]
@@ -87,28 +85,28 @@ final class MaskedCommand {
       }
       switch signal {
       case SIGCHLD: look()
-      // The terminal sends these to the command as well, which is in the same process group: twice would be once too often.
+      // The terminal sends these to the command as well, which is in the same process group: it must not get them twice.
       case SIGINT, SIGQUIT, SIGTSTP, SIGWINCH, SIGHUP: if !isFromKernel { kill(child, signal) }
       default: kill(child, signal)
       }
     }
   }
 
-  /// Whether a signal ends a program that has not said what it does.
+  /// Whether a signal ends a program that does not handle it.
   private static func ends(_ signal: Int32) -> Bool { ![SIGCHLD, SIGCONT, SIGTSTP, SIGURG, SIGWINCH].contains(signal) }
 
   private func look() {
     var status: Int32 = 0
     while case let found = waitpid(child, &status, WNOHANG | WUNTRACED), found != 0 {
       guard found == child else {
-        // How it ended nobody knows then; that it has not been waited for is no reason to wait for ever.
+        // The command's end is unknown then. A failed wait must not become an endless one.
         failure = failure ?? Failure(StoreError(errno: errno, "wait for the command", place: "process")).afterStart
         ending = .exited(ExitStatus.io.rawValue)
         return
       }
       // The macro WIFSTOPPED, which Swift does not import.
       if status & 0xFF == 0x7F {
-        // A shell that sees us stopped gives the terminal back to its user; going on, we wake the command.
+        // A shell that sees us stopped gives the terminal back to its user. When we continue, we wake the command.
         kill(getpid(), SIGSTOP)
         kill(child, SIGCONT)
       } else {
@@ -136,8 +134,8 @@ final class MaskedCommand {
     } catch { abandon(stream, error) }
   }
 
-  /// Writes in pieces that do not block, so that signals reach the command while nobody reads its output. What is not read when
-  /// the wait was ended is dropped.
+  /// Writes in pieces that do not block, so that signals reach the command while nobody reads its output. After a signal has
+  /// ended the wait, unread output is dropped.
   private func write(_ bytes: UnsafeRawBufferPointer, to target: Int32) throws(Failure) {
     var rest = bytes
     while !rest.isEmpty, hasRoom(target) {
@@ -147,7 +145,7 @@ final class MaskedCommand {
     }
   }
 
-  /// Waits until something can be written to `target`, or fails to be; false when a signal ended the wait.
+  /// Waits until `target` can be written or reports an error; false if a signal ended the wait.
   private func hasRoom(_ target: Int32) -> Bool {
     while true {
       var waiting = [
@@ -160,8 +158,8 @@ final class MaskedCommand {
     }
   }
 
-  /// The output cannot be written: the command shall learn it from its next write, as it would without us. That a reader is gone
-  /// is the command's affair; anything else is said when it has ended.
+  /// The output cannot be written: the command's next write fails, as it would without us. A closed pipe is left to the
+  /// command; any other failure is reported after its end.
   private func abandon(_ stream: Stream, _ error: Failure) {
     stream.isOpen = false
     stream.pipe.closeReading()

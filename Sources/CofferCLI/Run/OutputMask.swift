@@ -3,12 +3,12 @@ internal import CofferMemory
 internal import CofferStorage
 internal import CofferTerminal
 
-/// Replaces secrets in a stream, wherever the chunks of it begin and end.
+/// Replaces secrets in a stream, wherever its chunks begin and end.
 ///
-/// What could still become part of a secret is held back, and nothing more. Where secrets overlap, every byte of each is covered.
+/// Only bytes that could still become part of a secret are held back. If secrets overlap, every byte of each is covered.
 struct OutputMask: ~Copyable {
   static let mark = "<masked>"
-  /// A shorter secret stands in most output by chance, and masking it would only tell where.
+  /// A shorter secret occurs in most output by chance, and a mask would only reveal its places.
   static let shortest = 4
 
   private let automaton: MaskAutomaton
@@ -16,21 +16,21 @@ struct OutputMask: ~Copyable {
   private let chunk: Int
   private var held: SecretBytes
   private var count = 0
-  /// What of the held bytes is secret: ranges in their order, none next to another.
+  /// The secret parts of the held bytes: ordered ranges, none next to another.
   private var covered: [Range<Int>] = []
-  /// Whether what was handed on last was the mark: the rest of that secret needs no second one.
+  /// Whether the last output was the mark: the rest of that secret needs no second one.
   private var isInsideMark = false
 
-  /// - Parameter chunk: bytes that are taken in at once, at most.
+  /// - Parameter chunk: the largest number of bytes per read.
   init(_ automaton: MaskAutomaton, chunk: Int) throws(SecretMemoryError) {
     self.automaton = automaton
     self.chunk = chunk
     held = try SecretBytes(zeros: chunk + automaton.longest)
   }
 
-  /// Takes in what `read` writes to its buffer, and hands on what is certain.
+  /// Reads into a buffer by `read`, and hands on the bytes that are certain.
   ///
-  /// - Returns: what `read` returned: a number of bytes, 0 at the end, less for an error.
+  /// - Returns: the result of `read`: a number of bytes, 0 at the end, less for an error.
   mutating func take(
     _ read: (UnsafeMutableRawBufferPointer) -> Int, _ write: (UnsafeRawBufferPointer) throws(Failure) -> Void
   ) throws(Failure) -> Int {
@@ -49,12 +49,12 @@ struct OutputMask: ~Copyable {
     return got
   }
 
-  /// Hands on what was held back: the stream has ended, and it is no secret.
+  /// Hands on the held bytes: the stream has ended, so they are no secret.
   mutating func finish(_ write: (UnsafeRawBufferPointer) throws(Failure) -> Void) throws(Failure) {
     try release(count, write)
   }
 
-  /// Adds `range`, which ends last of all, to `covered`.
+  /// `range` has the last end of all.
   private static func cover(_ range: Range<Int>, _ covered: inout [Range<Int>]) {
     var start = range.lowerBound
     while let last = covered.last, last.upperBound >= start { start = min(start, covered.removeLast().lowerBound) }
@@ -87,8 +87,8 @@ struct OutputMask: ~Copyable {
 }
 
 extension OutputMask {
-  /// What to look for: each value without a newline at its end, and each line of one that has several, because programs print
-  /// them so. A line that is too short by itself is still part of the whole.
+  /// The secrets to find: each value without a newline at its end, and each line of a longer one, because programs print
+  /// them so.
   ///
   /// - Parameter tooShort: called for each value that is too short altogether.
   static func secrets(of values: [SecretForm], tooShort: () -> Void) throws -> [SecretForm] {

@@ -4,7 +4,6 @@ internal import CofferPlatform
 internal import CofferTerminal
 internal import SystemPackage
 
-/// What comes out of a pipe, read into guarded memory as it comes.
 struct PipeContent: ~Copyable {
   private let pipe: Pipe
   private let limit: Int
@@ -17,7 +16,7 @@ struct PipeContent: ~Copyable {
 
   /// - Parameters:
   ///   - limit: bytes, at most.
-  ///   - what: what it is, for an error.
+  ///   - what: the content, for an error.
   init(_ pipe: Pipe, limit: Int, what: String) throws {
     (self.pipe, self.limit, self.what) = (pipe, limit, what)
     buffer = try SecretBytes(zeros: min(limit + 1, Self.firstGuess))
@@ -25,7 +24,7 @@ struct PipeContent: ~Copyable {
 
   /// Reads two pipes to their ends, each as it fills: a program that waits for room in one of them ends neither.
   ///
-  /// - Throws: `.tooLarge` as soon as one of them delivers more than its limit; `.io` for what cannot be read.
+  /// - Throws: `.tooLarge` once one of them exceeds its limit; `.io` if one cannot be read.
   static func fill(_ first: inout PipeContent, _ second: inout PipeContent) throws {
     while !first.isWhole || !second.isWhole {
       var ends = [first.waiting, second.waiting]
@@ -35,13 +34,11 @@ struct PipeContent: ~Copyable {
     }
   }
 
-  /// All that was read.
   func bytes() throws -> SecretBytes { try buffer.prefix(count) }
 
-  /// What poll(2) is asked; it passes over a number below zero.
+  /// The request for poll(2), which ignores negative descriptors.
   private var waiting: pollfd { pollfd(fd: isWhole ? -1 : pipe.reading, events: Int16(POLLIN), revents: 0) }
 
-  /// Reads once, what is there or that it is all.
   private mutating func take() throws {
     let (descriptor, start, capacity) = (pipe.reading, count, buffer.count)
     let got = buffer.withUnsafeMutableBytes { systemRead(descriptor, $0.baseAddress.map { $0 + start }, capacity - start) }

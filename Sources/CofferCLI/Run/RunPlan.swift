@@ -3,11 +3,10 @@ internal import CofferStorage
 internal import CofferTerminal
 internal import SystemPackage
 
-/// What a command is to be given, before any reference was read.
 struct RunPlan {
-  /// Descriptors that a command may be given: 0 to 2 are its standard streams, and few systems have more than 1024.
+  /// A command's valid descriptors: 0 to 2 are its standard streams, and few systems have more than 1024.
   private static let descriptors: ClosedRange<Int32> = 3...1023
-  /// Bytes of an environment file, at most: what execve(2) takes on Linux.
+  /// The limit of an environment file in bytes: that of execve(2) on Linux.
   private static let largestFile = 2 << 20
 
   private enum Value {
@@ -15,7 +14,7 @@ struct RunPlan {
     case literal(SecretForm)
   }
 
-  /// What names this command's places to the one that it starts.
+  /// The variables that pass this command's places to the started one.
   private let places: [String: String]
   private var variables: [(name: String, value: Value)] = []
   private var files: [(name: String, reference: Reference)] = []
@@ -51,12 +50,11 @@ struct RunPlan {
   private static var inherited: [(name: String, reference: Reference)] {
     ProcessEnvironment.all.compactMap { name, value in
       guard Reference.isMeant(by: value) else { return nil }
-      // A value that only begins as one is somebody else's, and is passed on.
+      // A value that only begins like a reference belongs to another program, and is passed on.
       do throws(Failure) { return (name, try Reference(value)) } catch { return nil }
     }
   }
 
-  /// Every reference that stands in it.
   var references: [Reference] {
     let inVariables = variables.compactMap { variable in
       if case .reference(let reference) = variable.value { reference } else { nil }
@@ -64,7 +62,6 @@ struct RunPlan {
     return inVariables + files.map(\.reference) + targets.map(\.reference)
   }
 
-  /// The command with all it is given.
   func launch(_ words: [ByteWord], _ values: References, _ netrc: Netrc?) throws -> Launch {
     var environment = ChildEnvironment()
     for (name, place) in places { try environment.set(name, place) }
@@ -74,7 +71,7 @@ struct RunPlan {
       case .literal(let form): try environment.set(name, form.bytes)
       }
     }
-    // Numbers that nobody asked for: above all that somebody did.
+    // Unrequested numbers, above all requested ones.
     var next = (targets.map(\.number).max() ?? 2) + 1
     var opened: [(MemoryFile, Int32)] = []
     let floor = next + Int32(files.count) + (netrc == nil ? 0 : 1)
@@ -97,7 +94,7 @@ struct RunPlan {
       ? try SecretReader.read(0, limit: Self.largestFile, what: "the environment file", place: "standard input")
       : try SecretReader.file(path, limit: Self.largestFile, what: "the environment file", warning: false)
     let read = try EnvFile.read(content, place: path == "-" ? "standard input" : path).map { ($0.name, try Self.value($0)) }
-    // One of references alone is meant to be seen, and to be kept with a project.
+    // A file of references alone may be read by others, and kept with a project.
     let hasSecrets = read.contains { if case .literal = $0.1 { true } else { false } }
     if hasSecrets, path != "-" { SecretReader.warn(ofFileAt: path) }
     variables += read

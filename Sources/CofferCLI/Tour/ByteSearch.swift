@@ -5,7 +5,7 @@ internal import CofferTerminal
 internal import FoundationEssentials
 internal import SystemPackage
 
-/// Looks for a secret in the bytes of files, in every form a careless program would leave it.
+/// Searches files for a secret in every form that a careless program would leave.
 enum ByteSearch {
   struct File {
     let path: FilePath
@@ -23,7 +23,7 @@ enum ByteSearch {
     String(decoding: FileManager.default.contents(atPath: path.string) ?? Data(), as: UTF8.self)
   }
 
-  /// The first file that holds `secret`, and how.
+  /// The first file that contains `secret`, and its encoding.
   static func find(_ secret: borrowing SecretBytes, in files: [File]) throws -> (path: FilePath, encoding: String)? {
     for encoding in Encoding.allCases {
       let needle = try encoding.bytes(of: secret)
@@ -51,7 +51,7 @@ enum ByteSearch {
         case .text: try SecretBytes(copying: raw)
         case .lowercaseHexadecimal: try spread(raw, 2) { Self.digits("0123456789abcdef", $0) }
         case .uppercaseHexadecimal: try spread(raw, 2) { Self.digits("0123456789ABCDEF", $0) }
-        // Where the secret lies in a longer text decides how its bits fall into digits.
+        // A secret's position in a longer text decides how its bits fall into digits.
         case .base64: try Self.base64(raw, skipping: 0)
         case .base64ByOne: try Self.base64(raw, skipping: 1)
         case .base64ByTwo: try Self.base64(raw, skipping: 2)
@@ -83,7 +83,7 @@ enum ByteSearch {
   }
 }
 
-/// A second home that holds a copy of a vault, one byte of which can be changed at a time.
+/// A second home with a copy of a vault, one byte of which can be changed at a time.
 struct VaultCopy {
   let home: FilePath
   let size: Int
@@ -104,10 +104,9 @@ struct VaultCopy {
     size = original.count
   }
 
-  /// Where a flip is likely to hit a record: SQLite fills a page of 4 096 bytes from its end.
+  /// Likely positions of records: SQLite fills a page of 4 096 bytes from its end.
   var candidates: [Int] { stride(from: size - 20, to: 0, by: -4096).map(\.self) }
 
-  /// Changes the byte at `offset`, and no other.
   func flip(_ offset: Int) throws {
     var bytes = original
     bytes[offset] ^= 1

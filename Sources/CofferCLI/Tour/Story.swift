@@ -5,7 +5,7 @@ internal import CofferTerminal
 internal import FoundationEssentials
 internal import SystemPackage
 
-/// The text of a tour: numbered steps, indented lines, claims that hold.
+/// The text of a tour: numbered steps, indented lines, checked claims.
 struct Story {
   private var number = 0
   private let bold = Output.isTerminal && ProcessEnvironment.value("NO_COLOR") == nil
@@ -26,7 +26,7 @@ struct Story {
 
   func command(_ words: [String]) throws { try Output.line("   $ coffer " + words.joined(separator: " ")) }
 
-  /// Says what is so, or stops the tour because it is not.
+  /// Prints a claim, or stops the tour because it does not hold.
   func claim(_ holds: Bool, _ text: String) throws {
     guard holds else { throw Failure.claim("step \(number) of the tour does not hold: \(text)") }
     try Output.line("   ok: " + text)
@@ -35,7 +35,7 @@ struct Story {
   func end(_ text: String) throws { try Output.line("\n" + text) }
 }
 
-/// The keys of the tour: each declared once, and each declaration says where its value goes.
+/// The keys of the tour: each declared once, with the place of its value.
 struct TourKeys: KeySpace {
   let notifications = StorageKey("notifications", default: true)
   let account = StorageKey("account", of: String.self).endsWithSession()

@@ -6,7 +6,7 @@ internal import CofferTerminal
 internal import FoundationEssentials
 internal import SystemPackage
 
-/// The main job on real files, each claim checked as it is made.
+/// The main job on real files; each claim is checked as it is made.
 final class Tour {
   static let domain = "tour"
 
@@ -118,7 +118,7 @@ final class Tour {
     try story.claim(toggle.text == "true" && secret.output.isEqual(to: token), "a second process sees both new values")
   }
 
-  /// What a program does: unlock, open, work, lock. The vault's file is closed when this returns, so that it may be read.
+  /// A program's work: unlock, open, work, lock. The vault's file is closed afterwards, so that it may be read.
   func withApp(_ key: borrowing SecretBytes, _ work: (StorageRouter) throws -> Void) throws {
     let vault = try VaultStore(service: Self.domain, vault: places.openVault())
     try vault.unlock(with: Credentials(keyFile: key.duplicate()))
@@ -145,7 +145,7 @@ final class Tour {
   }
 }
 
-// The steps that try to prove the tour wrong: an attack on the vault, and what a logout leaves behind.
+// The steps that try to prove the tour wrong: an attack on the vault, and the remains of a logout.
 extension Tour {
   func flipByte(_ token: borrowing SecretBytes) throws {
     try step("Flip one byte in a copy of the vault")
@@ -157,7 +157,7 @@ extension Tour {
       try copy.flip(offset)
       let answer = try coffer("get", "token", "--key-file", keyFile.string, home: copy.home, isSilent: true)
       guard answer.status != 0 else {
-        // Not a byte this answer rests on. A wrong value would be the end of the tour.
+        // The answer does not depend on this byte. A wrong value would end the tour.
         guard answer.output.isEqual(to: token) else { throw Failure.claim("a changed vault gave a changed value") }
         continue
       }

@@ -4,33 +4,32 @@ internal import CofferVault
 internal import CofferPlatform
 internal import Synchronization
 
-/// The places a passphrase or key can come from, strongest first: the command line, the environment, a service's credentials
-/// folder, the terminal. The first that has something is used, and only what a slot still lacks is taken from a later one.
+/// The sources of a passphrase or key in their order: the command line, the environment, a service's credentials folder, the
+/// terminal. The first that has something is used; a later one only adds the part that a slot still lacks.
 struct CredentialSources {
   private let context: Context
 
   init(_ context: Context) { self.context = context }
 
-  /// Reserves standard input when the passphrase comes from it.
   func claimInput() throws(Failure) {
     if context.unlocking?.usesStandardInput == true { try context.input.claim(for: "the passphrase") }
   }
 
-  /// The descriptors that the command line and the environment name, by number or by a path that leads there: a command that
-  /// inherits one could read again what unlocks the vault.
+  /// The descriptors that the command line and the environment name, by number or path. A command that inherits one could
+  /// read the secret again.
   var descriptors: [Int32] {
     let options = context.unlocking
     let passphrases = [options?.passphraseFile, ProcessEnvironment.value("COFFER_PASSPHRASE_FILE")].compactMap { $0 }
     let keys =
       [options?.keyFile, options?.recoveryFile, options?.identity]
       + ["COFFER_KEY_FILE", "COFFER_IDENTITY"].map { ProcessEnvironment.value($0) }
-    // Only of a passphrase is `-` standard input: a key's is a file of that name.
+    // `-` is standard input for a passphrase alone: for a key it is a file of that name.
     let named =
       passphrases.map { $0 == "-" ? STDIN_FILENO : GivenPath.descriptor(of: $0) } + keys.map { $0.flatMap(GivenPath.descriptor) }
     return (named + [options?.passphraseFd]).compactMap { $0 }
   }
 
-  /// What the sources have that opens one of `slots`, without a question.
+  /// The sources' secrets for one of `slots`, without a question.
   func given(for slots: [SlotSummary]) throws -> Given {
     var found = try fromOptions()
     if found.isEmpty { found = try fromEnvironment() }
@@ -38,7 +37,6 @@ struct CredentialSources {
     return try completed(found, for: Set(slots.map(\.kind)))
   }
 
-  /// What the sources have.
   struct Given: ~Copyable {
     let credentials: Credentials
     /// Whether a passphrase would open a slot that these do not.
@@ -50,11 +48,10 @@ struct CredentialSources {
     }
   }
 
-  /// What may open another vault beside the one that ``given(for:)`` are for: where the command line names something, what the
-  /// environment does.
+  /// The secrets for another vault beside those of ``given(for:)``: if the command line names some, those of the
+  /// environment.
   func others() throws -> Credentials { context.unlocking?.isEmpty ?? true ? Credentials() : try fromEnvironment() }
 
-  /// What the command line names.
   func fromOptions() throws -> Credentials {
     var found = Credentials()
     guard let options = context.unlocking else { return found }
@@ -69,7 +66,6 @@ struct CredentialSources {
     return found
   }
 
-  /// What the environment names.
   func fromEnvironment() throws -> Credentials {
     var found = Credentials()
     found.passphrase = try environmentPassphrase()
@@ -96,7 +92,7 @@ struct CredentialSources {
     do throws(StoreError) { return try Credentials.servicePassphrase() } catch { throw error.asUsageWhereEmpty }
   }
 
-  /// A slot may want a passphrase and a key file together: whichever half is missing is looked for further down.
+  /// A slot may need a passphrase and a key file together: later sources complete the missing half.
   private func completed(_ given: consuming Credentials, for kinds: Set<SlotKind>) throws -> Given {
     var found = given
     let both = kinds.contains(.passphraseAndKeyFile)
@@ -110,7 +106,7 @@ struct CredentialSources {
     guard found.passphrase == nil, wanted, !opensAlone else { return Given(found, lacking: false) }
     found.passphrase = try environmentPassphrase()
     if found.passphrase == nil { found.passphrase = try fromCredentialsFolder() }
-    // The other half of a slot that wants both, whoever has the passphrase.
+    // The other half of a slot that needs both, from any source.
     try completeKeyFile(&found)
     return Given(found, lacking: found.passphrase == nil)
   }
@@ -155,8 +151,8 @@ struct CredentialSources {
 
 /// `COFFER_PASSPHRASE`, taken out of the environment before anything else runs.
 ///
-/// The environment of a process can be read by its user (`/proc/PID/environ`) and goes to its children. What was inherited
-/// cannot be called back, but it need not stay: the bytes are overwritten where the kernel put them, then the name goes.
+/// A process's environment is readable by its user (`/proc/PID/environ`) and inherited by its children. Other copies may
+/// exist, but this one need not stay: the bytes are overwritten in place, then the name is removed.
 enum EnvironmentPassphrase {
   private struct Taken: ~Copyable {
     var bytes: SecretBytes?
@@ -179,7 +175,6 @@ enum EnvironmentPassphrase {
     }
   }
 
-  /// The passphrase; nil when there was none.
   static func use() throws -> SecretBytes? {
     try taken.withLock { taken in
       guard !taken.memoryRanOut else {
@@ -189,7 +184,7 @@ enum EnvironmentPassphrase {
     }
   }
 
-  // Not inlined: seen together with what follows, the stores could be dropped as dead.
+  // Not inlined: seen together with its callers, the stores could be dropped as dead.
   @inline(never)
   private static func overwrite(_ text: UnsafeMutablePointer<CChar>, _ length: Int) {
     for index in 0..<length { text[index] = CChar(UInt8(ascii: "x")) }
@@ -197,14 +192,12 @@ enum EnvironmentPassphrase {
 }
 
 extension StoreError {
-  /// An empty passphrase is a mistake of whoever called the program.
   fileprivate var asUsageWhereEmpty: Failure {
     kind == .unfitSecret ? .usage(what, try: "one of 1 to 1024 bytes") : Failure(self)
   }
 }
 
 extension SecretBytes {
-  /// These bytes, checked to be a passphrase.
   consuming func asPassphrase(from source: String) throws -> SecretBytes {
     do throws(StoreError) { return try checkedAsPassphrase(from: source) } catch { throw error.asUsageWhereEmpty }
   }

@@ -3,7 +3,6 @@ internal import Coffer
 internal import CofferFormats
 internal import CofferVault
 
-/// How many former contents an item keeps.
 struct HistoryOptions: ParsableArguments {
   @Option(
     help: ArgumentHelp(
@@ -13,7 +12,6 @@ struct HistoryOptions: ParsableArguments {
   var history: Int?
   @Flag(help: "Keep no former value of the item, and remove those that are kept.") var noHistory = false
 
-  /// Whether an option says it.
   var isGiven: Bool { history != nil || noHistory }
 
   func validate() throws {
@@ -23,7 +21,7 @@ struct HistoryOptions: ParsableArguments {
     }
   }
 
-  /// How many former contents are kept from a write on that replaces `old`, or makes a new item.
+  /// The number of previous contents to keep after a write that replaces `old`, or makes a new item.
   func keeping(_ old: VaultItem?, _ context: Context) -> Int {
     guard old?.isOfLogin != true else {
       if history ?? 0 > 0 { context.note("no former value is kept of a login, nor of what ends with a session") }
@@ -32,7 +30,7 @@ struct HistoryOptions: ParsableArguments {
     return history ?? (noHistory ? 0 : Self.standard(old, context))
   }
 
-  /// The same where no option says it: an item goes on as it does, and the setting is for new ones.
+  /// The number without an option: an old item keeps its own, and the setting is for new ones.
   static func standard(_ old: VaultItem?, _ context: Context) -> Int {
     let setting = Settings(context).historyKeep
     return setting == 0 || old?.isOfLogin == true ? 0 : old?.history ?? setting
@@ -40,11 +38,11 @@ struct HistoryOptions: ParsableArguments {
 }
 
 extension VaultItem {
-  /// Whether a logout removes it for good: of such an item nothing is kept.
+  /// Whether a logout removes it for good: such an item keeps no history.
   var isOfLogin: Bool { LoginItems.isPointer(self) || metadata.isOfLogin }
 }
 
 extension ItemMetadata {
-  /// Whether it is said of a login, or of what ends with a session.
+  /// Whether it describes a login, or an item that ends with a session.
   var isOfLogin: Bool { LoginItems.isToken(self) || isSessionItem }
 }

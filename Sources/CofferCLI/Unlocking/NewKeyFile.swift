@@ -4,16 +4,13 @@ internal import CofferVault
 internal import CofferPlatform
 internal import SystemPackage
 
-/// A fresh key file on disk.
 enum NewKeyFile {
   /// Generates a key file, writes it to `path` and returns its content.
   ///
-  /// - Throws: `.alreadyExists` when something is there: the only copy of a key is never overwritten.
+  /// - Throws: `.alreadyExists` if something is there: the only copy of a key is never overwritten.
   static func write(to path: String) throws -> SecretBytes { try PrivateFile.write(KeyFile.generate(), to: path) }
 
-  /// Lends `given` with a new key file at `path`, if one is wanted, to `body`, which makes what they open.
-  ///
-  /// - Parameter opensNothing: whether an error of `body` proves that nothing was made. The key file is taken back then;
+  /// - Parameter opensNothing: whether an error of `body` proves that nothing was made. Then the key file is removed;
   ///   otherwise it stays, as it may be the only way in, and the failure says so.
   static func lend<Result: ~Copyable>(
     _ path: String?, with given: consuming Credentials, _ context: Context, opensNothing: (any Error) -> Bool,
@@ -32,21 +29,21 @@ enum NewKeyFile {
 }
 
 extension StoreError.Kind {
-  /// Whether a change of slots that ended with such an error was not made. Damage may be told of after the change: pages that
-  /// cannot be cleaned of what the old key opens.
+  /// Whether the error proves that slots were not changed. Damage may be reported after the change: pages that cannot be
+  /// cleaned of records under the old key.
   var provesUnchangedSlots: Bool { self != .outcomeUnknown && self != .damaged }
 }
 
-/// The key file of a vault or a slot that is being made.
+/// The key file of a new vault or slot, written before it.
 ///
-/// It is on disk before what it opens. A command that is killed between the two leaves it, and the next one takes it: a key file
-/// of this user alone, generated here. While this object lives no other command takes the same file.
+/// A command killed in between leaves the file. The next command takes it, if it is this user's alone and was generated
+/// here. While this object lives no other command takes the same file.
 final class FirstKeyFile {
   private let path: String
   private let wasThere: Bool
   private let lock: DescriptorLock?
 
-  /// - Throws: `.alreadyExists` for a file that no command left behind, or that one is working with.
+  /// - Throws: `.alreadyExists` for a file that no command left behind, or that another command is using.
   init(at path: String, _ context: Context) throws {
     self.path = path
     var taken: Failure?
@@ -67,7 +64,7 @@ final class FirstKeyFile {
     )
   }
 
-  /// Nil where the file system has no locks: nobody else takes the file there, as that needs one.
+  /// Nil if the file system has no locks: no other command takes the file there, as that needs a lock.
   private static func lockOfNew(_ path: String) throws(StoreError) -> DescriptorLock? {
     let lock: DescriptorLock?
     do throws(StoreError) { lock = try DescriptorLock.take(FilePath(path), making: false) } catch { return nil }
@@ -91,6 +88,5 @@ final class FirstKeyFile {
     try SecretReader.file(path, limit: SecretFile.largestKey, what: "the key file")
   }
 
-  /// Takes back the file that this object made: it opens nothing, because the vault could not be made.
   func discard() { if !wasThere { PrivateFile.discard(path) } }
 }

@@ -7,7 +7,6 @@ internal import CofferTerminal
 internal import CofferVault
 internal import SystemPackage
 
-/// Where a new passphrase or key file comes from or goes to.
 struct NewSecretOptions: ParsableArguments {
   @Option(help: ArgumentHelp("Read the new passphrase from this open descriptor.", valueName: "n"))
   var newPassphraseFd: Int32?
@@ -42,7 +41,6 @@ struct NewSecretOptions: ParsableArguments {
   var usesStandardInput: Bool { newPassphraseFile == "-" || newPassphraseFd == 0 }
 }
 
-/// The secrets of a vault or a slot that is being made.
 struct NewSecrets {
   let new: NewSecretOptions
   let context: Context
@@ -58,10 +56,10 @@ struct NewSecrets {
     if new.usesStandardInput { try context.input.claim(for: "the new passphrase") }
   }
 
-  /// The credentials of a first vault, and the key file that was written for it.
+  /// The credentials of a first vault, and its new key file.
   ///
-  /// Nothing is old yet, so the unlocking sources serve too. A key file that was asked for, alone, makes a vault for a
-  /// machine: then the environment and the terminal are not asked for a passphrase.
+  /// There are no older secrets, so the unlocking sources serve too. A key file alone makes a vault for a machine: the
+  /// environment and the terminal are then not asked for a passphrase.
   ///
   /// - Parameter keyFile: that file, to be kept until the vault is made.
   func credentials(_ keyFile: inout FirstKeyFile?) throws -> Credentials {
@@ -97,15 +95,16 @@ struct NewSecrets {
     return found
   }
 
-  /// Lends the credentials of a vault beside the one in use: the unlocking sources have that one's secrets, and are not asked.
+  /// Lends the credentials of a vault beside the one in use. The unlocking sources have that one's secrets, and are not
+  /// asked.
   func usingOwn<Result>(forVaultAt place: VaultPlace, _ body: (consuming Credentials) throws -> Result) throws -> Result {
-    // Before a key file is written, which is not taken back where a server cannot say whether there is something that it opens.
+    // Before the key file is written: it stays if a server cannot say whether it opens anything.
     if place.path == nil { try place.checkIsFree() }
     return try NewKeyFile.lend(
       new.newKeyFile, with: ownCredentials(), context, opensNothing: { Self.isNothing(at: place, $0) }, body)
   }
 
-  /// Whether no vault was made at `place`: what stands there stood there before, or nothing does.
+  /// Whether no vault was made at `place`: nothing is there, or only an older one.
   static func isNothing(at place: VaultPlace, _ error: any Error) -> Bool {
     let kind = (error as? StoreError)?.kind
     if let path = place.path { return kind == .alreadyExists || FileFacts.isAbsent(path) }
@@ -124,8 +123,8 @@ struct NewSecrets {
     return made
   }
 
-  /// Lends the credentials of a new slot: what the options for a new secret name, else a passphrase asked for twice. A key file
-  /// that was written for a slot that could not be made is removed: it would open nothing.
+  /// Lends the credentials of a new slot: from the options for a new secret, otherwise a passphrase asked for twice. If the
+  /// slot cannot be made, its key file is removed, as it opens nothing.
   func using<Result>(_ body: (consuming Credentials) throws -> Result) throws -> Result {
     var found = Credentials()
     found.passphrase = try checked(newPassphrase())
@@ -133,8 +132,8 @@ struct NewSecrets {
     return try withNewKeyFile(found, body)
   }
 
-  /// Lends the credentials of a slot whose passphrase changes. Where the slot wants a key file too, that is the one that the
-  /// unlocking sources name, or a new one.
+  /// Lends the credentials of a slot whose passphrase changes. If the slot needs a key file too, that is the one of the
+  /// unlocking sources, or a new one.
   func usingPassphrase<Result>(withKeyFile: Bool, _ body: (consuming Credentials) throws -> Result) throws -> Result {
     var found = Credentials()
     if withKeyFile, new.newKeyFile == nil {
@@ -159,9 +158,9 @@ struct NewSecrets {
     return try typed("passphrase", terminal)
   }
 
-  /// A passphrase that is typed, and asked for anew where it is too easy to guess.
+  /// A typed passphrase; a weak one is asked for again.
   ///
-  /// - Parameter purpose: what it will be for, in a sentence.
+  /// - Parameter purpose: its future use, in a sentence.
   private func typed(_ what: String, purpose: String? = nil, _ terminal: borrowing Terminal) throws -> SecretBytes {
     let least = new.minStrength.map(Double.init) ?? PasswordStrength.leastOfPassphrase
     var failure: (any Error)?
@@ -175,7 +174,7 @@ struct NewSecrets {
     return try found.asPassphrase(from: "the terminal")
   }
 
-  /// A passphrase that nobody types: one that is easy to guess is told of, and refused where an option wants it so.
+  /// A passphrase that nobody types: a weak one is reported, and refused if an option demands it.
   private func checked(_ passphrase: consuming SecretBytes?) throws -> SecretBytes? {
     guard let passphrase else { return nil }
     let strength = try PasswordStrength(passphrase)
@@ -214,7 +213,7 @@ struct NewSecrets {
       cure: "--new-passphrase-file PATH, --new-passphrase-fd N, or --new-key-file PATH"))
 }
 
-/// A recovery code on its one way out: to standard output.
+/// A recovery code's only way out: to standard output.
 enum NewRecoveryCode {
   static func show(_ code: borrowing SecretBytes, _ context: Context) throws {
     context.note("this recovery code opens the vault; write it down, it is shown once:")

@@ -2,7 +2,6 @@ internal import Coffer
 internal import CofferAgent
 internal import CofferVault
 
-// What goes out of the vault and into it, by whoever has it open.
 extension OpenedVault {
   /// Lends each item with its value to `body`, expired ones too, by name; those without a value to `withoutValue`.
   borrowing func forEachItem(
@@ -14,7 +13,7 @@ extension OpenedVault {
     }
   }
 
-  /// Writes a new vault with the items of some services, or all, and returns how many it holds.
+  /// Writes a new vault with the items of some services, or all, and returns their number.
   borrowing func export(
     to target: VaultPlace, of places: Places, services: [String]?, with credentials: consuming Credentials, label: String
   ) throws(StoreError) -> Int {
@@ -26,7 +25,6 @@ extension OpenedVault {
     }
   }
 
-  /// Adds all of `items` in one transaction, or none.
   borrowing func add(
     _ items: [ImportedItem], duplicates: DuplicatePolicy, keeping: Int, isTrial: Bool, progress: (Int) -> Void
   ) throws(StoreError) -> ImportReport {
@@ -36,7 +34,7 @@ extension OpenedVault {
     }
   }
 
-  /// Whether as many items as `items` are can be added at once. The agent's memory and time are for others too.
+  /// Whether so many items can be added at once. The agent's memory and time are for others too.
   borrowing func takes(_ items: [ImportedItem]) -> Bool {
     switch self {
     case .byAgent: AgentClient.takes(items)

@@ -4,15 +4,13 @@ internal import CofferPlatform
 internal import CofferTerminal
 internal import CofferVault
 
-/// The vault, opened for a command that needs neither its key nor another thing that the agent keeps to itself.
+/// The vault, opened for a command that needs neither its key nor anything else that the agent keeps to itself.
 enum OpenedVault: ~Copyable {
   /// By the agent, which keeps it unlocked for the next command.
   case byAgent(AgentClient)
-  /// In this process.
   case here(UnlockedVault)
 
-  /// Opens the vault with what the sources have, in this process. What a person types goes to the agent, so that it is typed
-  /// once.
+  /// Opens the vault with the sources, in this process. Typed secrets go to the agent, so that they are typed once.
   init(_ context: Context) throws {
     let locked = try context.lockedVault()
     var keeper = AgentKeeper(context)
@@ -25,7 +23,7 @@ enum OpenedVault: ~Copyable {
   }
 }
 
-/// Hands what a person typed to the agent, which is started where none runs, unless a setting says otherwise.
+/// Gives typed secrets to the agent, which is started if none runs, unless a setting forbids that.
 struct AgentKeeper {
   private let context: Context
   private let settings: Settings
@@ -38,14 +36,14 @@ struct AgentKeeper {
     client = nil
   }
 
-  /// Why the agent did not take the vault, and nothing is wrong with the vault or what was typed.
+  /// Refusals that mean no fault of the vault or of the typed secret.
   private static let obstacles: [StoreError.Kind] = [.otherVault, .replaced, .noAgent, .outcomeUnknown]
 
-  /// Has the agent unlock the vault; nil where it shall not or cannot. The latter is said.
+  /// Unlocks the vault in the agent; nil if it must not or cannot. The latter is reported.
   ///
-  /// - Throws: ``/CofferPlatform/StoreError/Kind/wrongSecret``, and whatever else is wrong with the vault.
+  /// - Throws: ``/CofferPlatform/StoreError/Kind/wrongSecret``; other errors of the vault.
   mutating func unlock(with credentials: borrowing Credentials) throws -> AgentClient? {
-    guard context.unlocking?.leavesAgent ?? true, context.mirror == nil, !Self.isService, settings.keepsInAgent else {
+    guard context.unlocking?.leavesAgent ?? true, !context.places.vault.isMirror, !Self.isService, settings.keepsInAgent else {
       return nil
     }
     guard let client = try running() else { return nil }
@@ -58,7 +56,6 @@ struct AgentKeeper {
     }
   }
 
-  /// A client of the agent, which is started where none runs.
   private mutating func running() throws -> AgentClient? {
     if let client { return client }
     do {
@@ -74,7 +71,7 @@ struct AgentKeeper {
     return nil
   }
 
-  /// A service has its secret from where its unit says, and nobody who would be asked twice. Source: systemd.exec(5).
+  /// A service gets its secret from its unit, and has no person to ask twice. Source: systemd.exec(5).
   private static var isService: Bool {
     ProcessEnvironment.value("CREDENTIALS_DIRECTORY") != nil
       || (ProcessEnvironment.value("INVOCATION_ID") != nil && Terminal() == nil)

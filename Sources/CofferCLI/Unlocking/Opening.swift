@@ -3,15 +3,14 @@ internal import CofferPlatform
 internal import CofferTerminal
 internal import CofferVault
 
-/// Opening something with what opens one of a vault's slots: with what the sources have, else with what a person types, three
-/// times at most.
+/// Opens something with the secret of a vault's slot: with the sources, else with a person's, in three tries at most.
 struct Opening: ~Copyable {
   private let context: Context
   private let slots: [SlotSummary]
   private let place: VaultPlace
   private let given: CredentialSources.Given
 
-  /// Looks what the sources have. Asks nobody yet.
+  /// Reads the sources, without a question.
   init(_ slots: [SlotSummary], of place: VaultPlace, _ context: Context) throws {
     self.context = context
     self.slots = slots
@@ -19,13 +18,12 @@ struct Opening: ~Copyable {
     given = try CredentialSources(context).given(for: slots)
   }
 
-  /// Whether a person would be asked.
   var needsPerson: Bool { given.lacksPassphrase }
 
-  /// Lends the credentials to `body`, and others where those that were typed are wrong.
+  /// Lends the credentials to `body`, and others after wrong typed ones.
   ///
-  /// - Parameter body: opens with the credentials; told whether a person typed them.
-  /// - Throws: a failure with status 69 where there is nothing and nobody to ask; what `body` throws.
+  /// - Parameter body: opens with the credentials; its second argument says whether a person typed them.
+  /// - Throws: a failure with status 69 without a source or person; errors of `body`.
   borrowing func open<Result: ~Copyable>(_ body: (consuming Credentials, Bool) throws -> Result) throws -> Result {
     guard given.lacksPassphrase, let person = Person(context) else {
       guard !given.credentials.isEmpty else { throw CredentialSources.nothing(place) }
@@ -51,7 +49,7 @@ struct Opening: ~Copyable {
       })
   }
 
-  /// Whoever has typed a wrong passphrase so often may have forgotten it.
+  /// After so many wrong passphrases, the person may have forgotten it.
   private borrowing func naming<Result: ~Copyable>(_ body: () throws -> Result) throws -> Result {
     do { return try body() } catch let error as StoreError where error.kind == .wrongSecret && hasRecoveryCode {
       throw StoreError(
@@ -75,12 +73,11 @@ struct Opening: ~Copyable {
   }
 }
 
-/// Who can be asked for a secret: somebody at the terminal, or before a program that asks in a window of its own.
+/// The person to ask for a secret: at the terminal, or before a program with its own window.
 enum Person: ~Copyable {
   case atTerminal(Terminal)
   case before(Askpass)
 
-  /// Nil where nobody can be asked.
   init?(_ context: Context) {
     switch context.questions {
     case .nowhere: return nil

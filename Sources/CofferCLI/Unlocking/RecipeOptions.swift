@@ -2,7 +2,6 @@ internal import ArgumentParser
 internal import CofferFormats
 internal import CofferStorage
 
-/// The recipe of a generated value.
 struct RecipeOptions: ParsableArguments {
   @Option(help: ArgumentHelp("Characters of a generated value (8 to 1024).", valueName: "n"))
   var length: Int?
@@ -17,7 +16,7 @@ struct RecipeOptions: ParsableArguments {
   var classes: String?
   @Flag(help: "Without 0 O o 1 I l |, which people take for one another.") var noLookAlikes = false
 
-  /// Between words: typed with ease, and part of no word.
+  /// Between words: easy to type, and part of no word.
   private static let separator = "-"
 
   var isEmpty: Bool { length == nil && words == nil && separator == nil && classes == nil && !noLookAlikes }
@@ -63,7 +62,7 @@ struct RecipeOptions: ParsableArguments {
     return (SecretForm(try recipe.make()), recipe.bits)
   }
 
-  /// With one digit after the point, rounded down: never more than there is.
+  /// One digit after the point, rounded down: never more than there is.
   static func text(_ bits: Double) -> String {
     let tenths = Int(bits * 10)
     return "\(tenths / 10).\(tenths % 10)"

@@ -3,7 +3,7 @@ internal import Coffer
 internal import CofferPlatform
 internal import CofferTerminal
 
-/// Where a value comes from: standard input unless one of these names another place.
+/// The source of a value: standard input unless an option names another.
 struct ValueOptions: ParsableArguments {
   @Option(help: ArgumentHelp("Take the value from this file.", valueName: "path"))
   var file: String?
@@ -31,7 +31,6 @@ struct ValueOptions: ParsableArguments {
     }
   }
 
-  /// Whether one of the options names a source.
   var isExplicit: Bool { file != nil || fd != nil || stdin || generate }
 
   /// Whether the value comes from standard input, not from a prompt.
@@ -43,7 +42,7 @@ struct ValueOptions: ParsableArguments {
     if usesStandardInput { try context.input.claim(for: "the value") }
   }
 
-  /// The value. `what` names it in the prompt.
+  /// `what` names the value in the prompt.
   func read(_ what: String, _ context: Context) throws -> SecretBytes {
     if generate {
       let (value, bits) = try recipe.make()
@@ -66,7 +65,7 @@ struct ValueOptions: ParsableArguments {
     return try terminal.newSecret(what)
   }
 
-  /// An empty input is far more often a failed command before the pipe than a value: storing it takes --exact.
+  /// An empty input usually means a failed command before the pipe: storing it takes --exact.
   private func checked(_ value: consuming SecretBytes) throws -> SecretBytes {
     guard exact || value.count > 0 else {
       throw Failure.usage("the value is empty", try: "--exact, if it shall be; nothing was stored")

@@ -2,10 +2,11 @@ package import CofferStorage
 internal import CofferTerminal
 internal import FoundationEssentials
 
-/// The way `defaults` prints on macOS: single values bare, collections in the old property-list notation, truth as 1 and 0.
+/// The format that `defaults` prints on macOS: bare single values, old property-list notation for collections, 1 and 0 for
+/// booleans.
 ///
-/// Space for space as `description` writes collections there, where a nested one repeats its own indentation before its
-/// bracket: `    map =     {`. Two things differ: text is UTF-8 and not `\U` escapes, and data is whole.
+/// The spaces equal those of `description`, where a nested collection repeats its own indentation before its bracket:
+/// `    map =     {`. Unlike there, text is UTF-8 without `\U` escapes, and data is whole.
 package enum ClassicList {
   package static func text(_ form: PlainForm) -> String {
     switch form {
@@ -35,7 +36,7 @@ package enum ClassicList {
     }
   }
 
-  /// A whole number has no fraction there: `1`, where Swift has `1.0`.
+  /// macOS prints a whole number without a fraction: `1`, not `1.0`.
   private static func real(_ number: Double) -> String {
     let text = String(number)
     return text.hasSuffix(".0") ? String(text.dropLast(2)) : text
@@ -69,16 +70,16 @@ package enum ClassicList {
   }
 }
 
-/// Reads the old property-list notation, `{ key = (a, "b c", <0f00>); }`, which knows text, data, arrays and dictionaries.
+/// Reads the old property-list notation, `{ key = (a, "b c", <0f00>); }`, of text, data, arrays and dictionaries.
 ///
 /// Source: Apple, Property List Programming Topics for Core Foundation, "Old-Style ASCII Property Lists". Foundation's reader
-/// of it takes nearly any text for a list and writes its complaints to standard error.
+/// accepts nearly any text as a list and writes its complaints to standard error.
 struct ClassicListReader {
   private var rest: Substring.UnicodeScalarView
-  /// Collections within each other, at most: the plain store's limit, and a bound on recursion.
+  /// Most levels of nested collections: the plain store's limit, and a bound on recursion.
   private static let deepest = 32
 
-  /// The value that all of `text` is; nil when it is none.
+  /// The value that `text` spells; nil if it is none.
   static func parse(_ text: String) -> PlainForm? {
     var reader = ClassicListReader(rest: text[...].unicodeScalars)
     guard let form = reader.value(depth: 0) else { return nil }

@@ -2,11 +2,11 @@ package import Coffer
 package import CofferStorage
 internal import CofferTerminal
 
-/// Reads an environment file where it lies: its values may be secrets, and go straight to guarded memory.
+/// Reads an environment file in place: its values may be secrets, and go straight to guarded memory.
 ///
-/// One `NAME=value` a line, `export` before it allowed. A value in single quotes is taken as it is, one in double quotes has the
-/// escapes `\n`, `\r`, `\t`, `\\`, `\"`, `\$` and ``\` ``; both may hold several lines. Any other ends with the line or before `
-/// #`. Nothing is expanded: `$HOME` is five characters.
+/// One `NAME=value` a line, optionally after `export`. A value in single quotes is literal; one in double quotes has the
+/// escapes `\n`, `\r`, `\t`, `\\`, `\"`, `\$` and ``\` ``; both may span lines. A bare value ends with the line or before a blank
+/// and `#`. Nothing is expanded: `$HOME` is five characters.
 package struct EnvFile {
   package struct Entry {
     package let name: String
@@ -18,8 +18,6 @@ package struct EnvFile {
   private let place: String
   private var offset = 0
 
-  /// The entries in their order.
-  ///
   /// - Throws: `.damaged`, naming the line and never its text.
   package static func read(_ file: borrowing SecretBytes, place: String) throws -> [Entry] {
     try file.withUnsafeBytes { raw in
@@ -36,7 +34,7 @@ package struct EnvFile {
 
   private mutating func entries() throws -> [Entry] {
     var entries: [Entry] = []
-    // Counted as the reader goes on: to count from the beginning for each entry would take hours for a large file.
+    // Counted while reading: a count from the start for each entry would take hours for a large file.
     var (line, counted) = (1, 0)
     while true {
       skip { $0 == 0x20 || $0 == 0x09 || $0 == 0x0D || $0 == 0x0A }

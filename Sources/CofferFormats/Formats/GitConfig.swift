@@ -2,19 +2,19 @@ internal import Coffer
 internal import CofferPlatform
 internal import CofferTerminal
 
-/// This user's configuration of git, read and written by git itself.
+/// The user's git configuration, read and written by git itself.
 package enum GitConfig {
   package struct Setting {
     package let key: String, value: String
   }
 
   package static let helper = "credential.helper"
-  /// Bytes that git may print: some hundred settings.
+  /// Most bytes of git's output: some hundred settings.
   private static let most = 65_536
 
-  /// All helpers, for all servers and for single ones, in git's order; none where git is not there.
+  /// All helpers, global and for single servers, in git's order; none without git.
   ///
-  /// - Parameter included: whether those count that stand in files that the configuration includes.
+  /// - Parameter included: whether helpers of included files count.
   package static func helpers(included: Bool = false) throws -> [Setting] {
     guard ProgramPath.lacks("git") == nil else { return [] }
     let words = [included ? "--includes" : "--no-includes", "-z", "--get-regexp", #"^credential\.(.*\.)?helper$"#]
@@ -24,7 +24,6 @@ package enum GitConfig {
     }
   }
 
-  /// Whether git sends the path of `url` to a helper.
   static func sendsPath(of url: String) throws -> Bool {
     guard ProgramPath.lacks("git") == nil else { return false }
     return try read(["--includes", "--bool", "--get-urlmatch", "credential.useHttpPath", url]).hasPrefix("true")
@@ -38,7 +37,7 @@ package enum GitConfig {
 
   package static func remove(_ value: String, from key: String) throws { try write(["--unset-all", key, pattern(value)]) }
 
-  /// The expression that git takes for just `value`. Source: git-config(1), `value-pattern`; regex(7).
+  /// The expression that matches only `value`. Source: git-config(1), `value-pattern`; regex(7).
   private static func pattern(_ value: String) -> String {
     "^" + value.map { #"\.^$*+?()[]{}|"#.contains($0) ? "\\\($0)" : String($0) }.joined() + "$"
   }

@@ -5,11 +5,11 @@ internal import CofferTerminal
 internal import CofferVault
 internal import FoundationEssentials
 
-/// The items of what `coffer vault export --reveal` printed.
+/// The items in the output of `coffer vault export --reveal`.
 package enum JSONItems {
   private static let version = 1
 
-  /// Reads `{"coffer":1,"items":[…]}`, or the list alone.
+  /// Reads `{"coffer":1,"items":[…]}`, or the bare list.
   ///
   /// - Throws: `.damaged`, naming the line and never its text; `.newerFormat`.
   package static func read(_ file: borrowing SecretBytes, place: String) throws -> [ImportedItem] {
@@ -39,7 +39,7 @@ package enum JSONItems {
       place: place, cure: "update coffer")
   }
 
-  /// The fields of one item. An unknown field is refused: a misspelt one would be lost silently.
+  /// The fields of one item. Unknown fields are refused: a misspelled one would be lost silently.
   private static func item(_ scanner: inout JSONScanner, _ place: String) throws -> ImportedItem {
     var service: String?
     var account = ""
@@ -60,7 +60,7 @@ package enum JSONItems {
       case "modified": modified = try moment(&scanner)
       case "expires": metadata.expires = try moment(&scanner)
       case "revision", "bytes", "history": _ = try scanner.number()
-      // Another vault gives an item another id, and sees its value for the first time.
+      // In another vault the item gets another id, and its value is new.
       case "id", "written": _ = try scanner.text()
       case "value": value = try secret(&scanner)
       default: throw scanner.damaged("an unknown field of an item")
@@ -110,7 +110,7 @@ package enum JSONItems {
 }
 
 extension StoreError {
-  /// The same error about the name of an entry to be imported: which one it is, and where it stands.
+  /// The same error with the label and the place of an imported entry.
   package func ofImported(_ entry: String, place: String, line: Int? = nil) -> StoreError {
     StoreError(
       kind, (line.map { "line \($0): " } ?? "") + what, key: entry, place: place, cure: "\(commandCure); nothing was imported",

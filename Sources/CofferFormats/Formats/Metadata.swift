@@ -18,25 +18,25 @@ package enum Attributes {
     return attributes
   }
 
-  /// Adds `new` to `attributes`, in the place of those of the same names.
+  /// Adds `new` to `attributes`; equal names are replaced.
   package static func merge(_ new: [String: String], into attributes: inout [String: String]) {
     for (name, value) in new {
-      // As it is spelled now: the dictionary would leave the name that it has in another spelling of Unicode.
+      // Assignment alone would keep the old key, which may be another Unicode spelling of the same name.
       attributes[name] = nil
       attributes[name] = value
     }
   }
 
-  /// Refuses a name that belongs to the library.
+  /// Refuses a reserved name.
   package static func checkFree(_ name: String) throws(Failure) {
     guard ItemMetadata.isOwn(attribute: name) else { return }
     throw .usage("the attributes '\(Printable.line(name))' are reserved", try: "another name")
   }
 }
 
-/// `--type`: what programs go by that show a value.
+/// `--type`: the media type by which programs show a value.
 package enum MediaType {
-  /// - Throws: a usage failure for an invalid media type; an empty one means none. Source: RFC 6838, section 4.2.
+  /// - Throws: a usage failure for an invalid media type; empty means none. Source: RFC 6838, section 4.2.
   package static func check(_ type: String) throws(Failure) {
     let essence = type.prefix { $0 != ";" }
     let parts = essence.split(separator: "/", omittingEmptySubsequences: false)
@@ -56,7 +56,6 @@ package enum MediaType {
 package enum Expiry: Equatable {
   case at(Date), never, keep
 
-  /// The date; nil for never, or unchanged.
   package var date: Date? { if case .at(let date) = self { date } else { nil } }
 
   package init(_ text: String) throws(Failure) {

@@ -5,7 +5,7 @@ package import CofferStorage
 internal import CofferTerminal
 
 extension PercentEncoding {
-  /// Decodes within guarded memory; nil where a `%` has no two digits behind it, or nothing is left.
+  /// Decodes within guarded memory; nil for a `%` without two digits, or for an empty result.
   package static func secret(_ raw: UnsafeRawBufferPointer.SubSequence) throws -> SecretForm? {
     guard !raw.isEmpty, isSound(raw) else { return nil }
     return SecretForm(

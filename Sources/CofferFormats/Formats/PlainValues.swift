@@ -3,11 +3,10 @@ package import CofferStorage
 package import CofferTerminal
 package import FoundationEssentials
 
-/// The types a plain value can be given at the shell.
+/// The types of a plain value on the command line.
 package enum PlainType: String, CaseIterable, Sendable {
   case bool, int, float, string, date, data, json
 
-  /// The type of a stored value, to be kept by a new one.
   package init(of form: PlainForm) {
     switch form {
     case .bool: self = .bool
@@ -20,7 +19,6 @@ package enum PlainType: String, CaseIterable, Sendable {
     }
   }
 
-  /// The value that `text` stands for.
   package func parse(_ text: String) throws(Failure) -> PlainForm {
     guard let form = value(text) else {
       throw .usage("the value is not \(article) \(rawValue)", try: "\(example), or another type flag")
@@ -40,7 +38,7 @@ package enum PlainType: String, CaseIterable, Sendable {
     }
   }
 
-  /// Numbers beyond `Double` would silently become infinite: only a word for infinity is.
+  /// A number beyond `Double` would silently become infinite, so infinity has to be spelled as a word.
   private static func real(_ text: String) -> Double? {
     guard let number = Double(text) else { return nil }
     return number.isFinite || !text.contains(where: \.isNumber) ? number : nil
@@ -50,7 +48,7 @@ package enum PlainType: String, CaseIterable, Sendable {
     "true": true, "yes": true, "on": true, "1": true, "false": false, "no": false, "off": false, "0": false,
   ]
 
-  /// The bytes that `text` spells in hexadecimal digits; nil when it does not.
+  /// The bytes of hexadecimal digits; nil for any other text.
   package static func hexadecimal(_ text: String) -> Data? {
     let digits = text.compactMap(\.hexDigitValue)
     guard digits.count == text.count, digits.count.isMultiple(of: 2) else { return nil }
@@ -72,7 +70,6 @@ package enum PlainType: String, CaseIterable, Sendable {
   }
 }
 
-/// A plain value as text for people and pipes.
 package enum PlainText {
   package static func text(_ form: PlainForm) -> String {
     switch form {
@@ -88,7 +85,7 @@ package enum PlainText {
   }
 }
 
-/// JSON as a property-list value. JSON's null has no place in a property list.
+/// JSON as a property-list value. A property list cannot hold JSON's null.
 enum JSONForm {
   static func parse(_ text: String) -> PlainForm? {
     do { return try JSONDecoder().decode(Node.self, from: Data(text.utf8)).form } catch { return nil }

@@ -2,7 +2,6 @@ internal import Coffer
 package import CofferStorage
 package import CofferTerminal
 
-/// The words after the key.
 package enum TypedWords: Equatable {
   case replace(PlainForm)
   case append([PlainForm])
@@ -43,11 +42,9 @@ package enum TypedWords: Equatable {
     "-data": .data,
   ]
 
-  /// Whether `word` says the type of the one after it.
   package static func isTypeFlag(_ word: String) -> Bool { types[word] != nil }
 
-  /// A value with its type flag, if it carries one. What looks like a flag but is none is refused: a mistyped `-boool` must
-  /// not become text.
+  /// A value with its optional type flag. An unknown flag is refused: a mistyped `-boool` must not become text.
   private static func value(_ words: inout ArraySlice<String>) throws(Failure) -> PlainForm {
     guard let word = words.popFirst() else { throw .usage("a value is missing at the end", try: "coffer defaults write --help") }
     if let type = types[word] {
@@ -65,11 +62,11 @@ package enum TypedWords: Equatable {
     return try untyped(word)
   }
 
-  /// Whether macOS's `defaults` takes `text` for a truth value: defaults(1), -bool. `coffer set --bool` knows on and off as well.
+  /// The booleans of macOS's `defaults`: defaults(1), -bool. `coffer set --bool` accepts on and off as well.
   private static func isTruth(_ text: String) -> Bool { ["true", "false", "yes", "no", "1", "0"].contains(text.lowercased()) }
 
-  /// A word without a flag is text, unless it begins as a property list does, as on macOS. A broken list is refused: nobody meant
-  /// half a list, or a list as text.
+  /// A word without a flag is text, unless it begins like a property list, as on macOS. A broken list is refused: neither
+  /// half a list nor a list as text can be meant.
   private static func untyped(_ word: String) throws(Failure) -> PlainForm {
     guard let first = word.first(where: { !$0.isWhitespace }), "{(<".contains(first) else { return .string(word) }
     if let form = ClassicListReader.parse(word) { return form }
@@ -79,9 +76,7 @@ package enum TypedWords: Equatable {
       try: "-string before text; '{ key = value; }', '(a, b)', '<0f00>' or XML for a list; coffer set --json for JSON")
   }
 
-  /// The new value of `old` under `key`.
-  ///
-  /// - Throws: `.undecodable` if something is to be added to a value that is no collection of that kind.
+  /// - Throws: `.undecodable` for an addition to a value that is no collection of that kind.
   package func applied(to old: PlainForm?, under key: String) throws(StoreError) -> PlainForm {
     switch (self, old) {
     case (.replace(let form), _): return form

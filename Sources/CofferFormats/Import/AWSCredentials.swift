@@ -5,8 +5,8 @@ internal import CofferTerminal
 
 /// The keys in `~/.aws/credentials`: one item a profile, whose value is the secret key.
 ///
-/// The service is `aws`, the account the profile; the key's id, which is no secret, is the attribute `aws_access_key_id`, and the
-/// session token a field. All else is a setting of the profile, which aws asks for there. Source:
+/// The service is `aws`, the account the profile. The key's id, which is no secret, is the attribute `aws_access_key_id`, and
+/// the session token a field. The rest are settings that aws reads there. Source:
 /// docs.aws.amazon.com/cli/latest/userguide/cli-configure-files.html; for `aws_security_token`, `botocore/credentials.py` of
 /// github.com/boto/botocore.
 package enum AWSCredentials {
@@ -29,7 +29,7 @@ package enum AWSCredentials {
           guard let (name, value) = line.parted(at: "=") else { throw damaged("'=' is missing", number, place) }
           guard entry != nil else { throw damaged("a value before the first profile", number, place) }
           let word = name.trimmed.word.lowercased()
-          // Of two, the second would take the place of the first, and one of them would be nowhere.
+          // A second one would replace the first, which would be lost.
           guard word != secretKey || entry?.value == nil else {
             throw damaged("the profile has a second '\(word)'", number, place)
           }
@@ -55,11 +55,11 @@ package enum AWSCredentials {
     found.leaveOut(entry.label, entry.hasSecret ? "a session token without a secret key" : LeftOut.empty)
   }
 
-  /// Whether the line belongs to the key, and not to the profile's settings.
+  /// Whether the line belongs to the key, not to the profile's settings.
   private static func take(_ name: String, _ value: TextLines.Line, in entry: inout ImportedEntry?) throws -> Bool {
     switch name {
     case secretKey: entry?.value = try SecretForm.copy(value)
-    // It opens nothing by itself.
+    // The id alone opens nothing.
     case "aws_access_key_id": entry?.say(value.word, as: name)
     case "aws_session_token", "aws_security_token": entry?.add(try SecretForm.copy(value), as: name)
     default: return false

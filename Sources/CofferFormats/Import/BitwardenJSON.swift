@@ -4,11 +4,12 @@ internal import CofferStorage
 internal import CofferTerminal
 internal import FoundationEssentials
 
-/// Bitwarden's and Vaultwarden's export as JSON.
+/// The JSON export of Bitwarden and Vaultwarden.
 ///
-/// Source: bitwarden.com/help/condition-bitwarden-import, and `libs/common/src/models/export` of github.com/bitwarden/clients.
+/// Source: bitwarden.com/help/condition-bitwarden-import, and `libs/common/src/models/export` of
+/// github.com/bitwarden/clients.
 package struct BitwardenJSON {
-  /// The names of folders and collections, by their ids: entries may stand before them.
+  /// Names of folders and collections by id: entries may precede them in the file.
   private var folders: [String: String] = [:]
   private var drafts: [Draft] = []
   private var isEncrypted = false
@@ -50,7 +51,7 @@ package struct BitwardenJSON {
     folders[id] = name
   }
 
-  /// An item as it stands there; what its type is and where it lies may come last.
+  /// An item as it stands in the file; its type and folder may come last.
   private struct Draft {
     private enum Kind: String { case login = "1", note = "2", card = "3", identity = "4", key = "5" }
 
@@ -115,7 +116,6 @@ package struct BitwardenJSON {
       }
     }
 
-    /// The parts of a card, an identity or a key.
     private mutating func readParts(_ scanner: inout JSONScanner, value: String?, secrets: Set<String>) throws {
       try scanner.object { scanner, name in
         switch name {
@@ -126,7 +126,7 @@ package struct BitwardenJSON {
       }
     }
 
-    /// A field of the owner's own: text, hidden, yes or no, or a link to another field.
+    /// A custom field: text, hidden, boolean, or a link to another field.
     private mutating func readField(_ scanner: inout JSONScanner) throws {
       var field = "", type = "", value: SecretForm?
       try scanner.object { scanner, name in
@@ -139,7 +139,7 @@ package struct BitwardenJSON {
       }
       // The linked field is imported by its own name.
       guard type != "3" else { return links.append(field) }
-      // Text and yes or no are shown in the clear there too; what another version adds is kept as a secret.
+      // Bitwarden shows text and booleans in the clear. A kind of a later version is kept as a secret.
       if type == "0" || type == "2" { entry.say(value?.plainText ?? "", as: field) } else { entry.add(value, as: field) }
     }
 
@@ -170,7 +170,7 @@ package struct BitwardenJSON {
 }
 
 extension JSONScanner {
-  /// A date as it stands there, as text or as a number; empty for `null`.
+  /// A date, as text or as a number; empty for `null`.
   mutating func dateText() throws(StoreError) -> String {
     guard peek() != UInt8(ascii: "\"") else { return try text() }
     let date = try literal()

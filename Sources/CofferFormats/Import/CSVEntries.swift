@@ -4,13 +4,12 @@ internal import CofferStorage
 internal import CofferTerminal
 internal import FoundationEssentials
 
-/// The entries of a file of comma-separated values.
 package struct CSVEntries {
   private let layout: CSVLayout
   private let names: [String]
   private let roles: [CSVLayout.Role?]
 
-  /// The columns of `file`, as its first line names them.
+  /// The columns in the first line of `file`.
   package static func columns(_ file: borrowing SecretBytes, place: String) throws -> [String] {
     try file.withUnsafeBytes { raw in
       var scanner = CSVScanner(raw, place: place)
@@ -18,7 +17,7 @@ package struct CSVEntries {
     }
   }
 
-  /// - Parameter layouts: those of the program that wrote it, in the order in which they are tried.
+  /// - Parameter layouts: the possible layouts, in the order in which they are tried.
   /// - Throws: `.damaged`, naming the line and never its text.
   package static func read(_ file: borrowing SecretBytes, layouts: [CSVLayout], place: String) throws -> ImportedEntries {
     let columns = try columns(file, place: place)
@@ -27,8 +26,7 @@ package struct CSVEntries {
         .damaged, "line 1: the columns are not those of \(layouts[0].name): \(layouts[0].signs.sorted().joined(separator: ", "))",
         place: place, cure: "the export of the program with its first line, or another --from; nothing was imported")
     }
-    // Of two, the second would take the place of the first. A column that the program does not have becomes a field, and loses
-    // nothing.
+    // A second column of a role would replace the first. An unknown column becomes a field, and loses nothing.
     let known = columns.map { $0.lowercased() }.filter { layout.roles[$0] != nil }
     guard Set(known).count == known.count else {
       throw StoreError(
@@ -88,7 +86,7 @@ package struct CSVEntries {
     case .url: entry.urls = [text]
     case .urls: entry.urls = addresses(text)
     case .folder: entry.folder = text
-    // Not among characters: a combining mark after a comma makes one character of both.
+    // Split at scalars, not characters: a comma and a combining mark behind it are one character.
     case .tags: entry.tags += text.unicodeScalars.split { $0 == "," || $0 == ";" }.map { trimmed(Substring($0)) }
     case .created: entry.created = entry.date("created", text, read: moment)
     case .modified: entry.modified = entry.date("modified", text, read: moment)
@@ -102,7 +100,7 @@ package struct CSVEntries {
     String(text.drop(while: \.isWhitespace)).trimmedEnd
   }
 
-  /// Several addresses with commas between them: a comma may also stand in an address, so another scheme has to follow.
+  /// Addresses between commas: an address may hold a comma itself, so a scheme has to follow.
   private static func addresses(_ text: String) -> [String] {
     var addresses: [String] = []
     for part in text.split(separator: ",", omittingEmptySubsequences: false) {
@@ -115,14 +113,14 @@ package struct CSVEntries {
     return addresses
   }
 
-  /// ISO 8601, or milliseconds since 1970, as Firefox counts.
+  /// ISO 8601, or Firefox's milliseconds since 1970.
   private static func moment(_ text: String) -> Date? {
     if let milliseconds = UInt64(text), milliseconds < 1 << 52 { return Date(timeIntervalSince1970: Double(milliseconds) / 1000) }
     return Moment.parse(text)
   }
 
-  /// Fields of an entry in one cell, `name: value` a line; a line that is none goes on with the value before it, or is one of
-  /// `fields` where there is none.
+  /// Fields in one cell, `name: value` a line. Another line continues the value before it, or without one is a line of
+  /// `fields`.
   private static func addLines(_ lines: SecretForm?, to entry: inout ImportedEntry) throws {
     guard let lines else { return }
     try lines.bytes.withUnsafeBytes { raw in

@@ -11,11 +11,12 @@ internal import CofferTerminal
 package struct DockerConfig {
   private var found = ImportedEntries()
 
-  /// The service of a server's credentials. Its prefix keeps them apart from git's, which may have another password for the host.
+  /// The service of a server's credentials. The prefix separates them from git's, which may have another password for the
+  /// host.
   package static func service(of server: String) -> String { servicePrefix + server }
   package static let servicePrefix = "docker:"
 
-  /// The account of a token, by which docker's clients know that it is one.
+  /// The account by which docker's clients recognize a token.
   private static let tokenUser = "<token>"
 
   package static func read(_ file: borrowing SecretBytes, place: String) throws -> ImportedEntries {
@@ -23,7 +24,7 @@ package struct DockerConfig {
       var scanner = JSONScanner(raw, place: place)
       var reader = DockerConfig()
       try scanner.object { scanner, name in
-        // docker is written in Go, whose decoder looks for names in any case.
+        // docker uses Go's decoder, which ignores the case of names.
         guard name.lowercased() == "auths", scanner.peek() == UInt8(ascii: "{") else { return try scanner.skip() }
         try scanner.object { try reader.readServer(&$0, $1) }
       }
@@ -61,7 +62,6 @@ package struct DockerConfig {
     }
     entry.user = token == nil ? user : Self.tokenUser
     entry.value = token ?? password
-    // The user and the password, where the token is the value.
     if token != nil {
       entry.say(user, as: "username")
       entry.add(password, as: "password")
@@ -73,7 +73,7 @@ package struct DockerConfig {
     found.add(entry)
   }
 
-  /// The two parts of `user:password`, which stands there in Base64.
+  /// The two parts of a Base64 `user:password`.
   private static func parts(_ auth: SecretForm) throws -> (String, SecretForm?)? {
     guard let decoded = try SecretBase64.decode(auth.bytes) else { return nil }
     return try decoded.withUnsafeBytes { raw in

@@ -3,10 +3,10 @@ internal import CofferPlatform
 internal import CofferStorage
 internal import CofferTerminal
 
-/// What git's own helper `store` keeps: a URL with user and password a line.
+/// The file of git's own helper `store`: a URL with user and password a line.
 ///
-/// The service is `protocol://host`, with the path where there is one, so that `git credential-coffer` finds it.
-/// Source: git-credential-store(1).
+/// The service is `protocol://host`, with the path if there is one, so that `git credential-coffer` finds it. Source:
+/// git-credential-store(1).
 package enum GitCredentialsFile {
   package static func read(_ file: borrowing SecretBytes, place: String) throws -> ImportedEntries {
     var found = ImportedEntries()
@@ -23,7 +23,7 @@ package enum GitCredentialsFile {
     return found
   }
 
-  /// `protocol://host` of an entry for a server of HTTP, as a key of git's configuration names it; nil for any other.
+  /// `protocol://host` of an entry for HTTP, the key in git's configuration; nil for any other.
   package static func server(_ entry: ImportedEntry) -> String? {
     guard let service = entry.service, let scheme = ["http://", "https://"].first(where: service.hasPrefix) else { return nil }
     let host = service.dropFirst(scheme.count).prefix { $0 != "/" }
@@ -31,8 +31,8 @@ package enum GitCredentialsFile {
     return host.isEmpty || !isPlain ? nil : scheme + host
   }
 
-  /// Why git would not find the entry in the vault; nil where it would. Of a URL of HTTP git sends no path, unless it is told to,
-  /// and its own store then takes any path. Source: gitcredentials(7), `useHttpPath`.
+  /// Why git would not find the entry in the vault; nil if it would. Git sends no path of an HTTP URL by default, and its own
+  /// store then matches any path. Source: gitcredentials(7), `useHttpPath`.
   package static func obstacle(_ entry: ImportedEntry) throws -> String? {
     guard let service = entry.service, let server = server(entry), service != server else { return nil }
     guard try !GitConfig.sendsPath(of: service) else { return nil }

@@ -5,17 +5,14 @@ internal import CofferTerminal
 
 /// The tokens in gh's `hosts.yml`, one item an account of a host.
 ///
-/// gh writes plain mappings and nothing else of YAML; anything more is refused. Source: `internal/config` of github.com/cli/cli.
+/// gh writes only plain mappings; any other YAML is refused. Source: `internal/config` of github.com/cli/cli.
 package struct GitHubHosts {
-  /// A name whose mapping is read.
   private struct Key {
     let indent: Int
     let name: String
-    /// The names in its mapping.
     var names: Set<String> = []
   }
 
-  /// A host's mapping.
   private struct Host {
     let name: String
     var active = ""
@@ -32,7 +29,7 @@ package struct GitHubHosts {
   private var names: Set<String> = []
   private let place: String
 
-  /// - Parameter areEqual: compares two tokens, which is done once for each host at most.
+  /// - Parameter areEqual: compares two tokens, at most once a host.
   package static func read(
     _ file: borrowing SecretBytes, place: String,
     areEqual: (SecretForm, SecretForm) -> Bool = { $0.bytes.isEqual(to: $1.bytes) }
@@ -56,7 +53,7 @@ package struct GitHubHosts {
     }
     while let last = open.last?.indent, last >= indent { open.removeLast() }
     let key = name.trimmed.word.filter { $0 != "\"" && $0 != "'" }
-    // Nobody knows which of two is meant.
+    // Which of two equal names is meant cannot be known.
     let isNew = open.isEmpty ? names.insert(key).inserted : open[open.count - 1].names.insert(key).inserted
     guard isNew else { throw damaged("a name stands in a mapping twice", number) }
     if open.isEmpty { hosts.append(Host(name: key)) }
@@ -76,11 +73,11 @@ package struct GitHubHosts {
     }
   }
 
-  /// What begins the parts of YAML that gh does not write: flow collections, anchors, aliases, tags, blocks.
+  /// The first characters of YAML that gh does not write: flow collections, anchors, aliases, tags, blocks.
   private static let unknown = Set("{}[],&*!|>%@`?".utf8)
   private static let refusal = "YAML that gh does not write"
 
-  /// The value in a line, plain or in quotes without escapes; nil for none, and for a mapping that is empty.
+  /// The value in a line, plain or in quotes without escapes; nil for none or an empty mapping.
   private func scalar(_ value: TextLines.Line, _ number: Int) throws -> SecretForm? {
     guard let first = value.first, first != UInt8(ascii: "#"), !value.elementsEqual("{}".utf8) else { return nil }
     if first == UInt8(ascii: "\"") || first == UInt8(ascii: "'") {
@@ -119,7 +116,7 @@ package struct GitHubHosts {
         entry.urls = ["https://\(host.name)"]
         entry.value = token.form
         entry.cuts = [token.cut]
-        // No name stands there twice: of each host one token is compared with one other.
+        // Names are unique here, so each host compares at most one pair of tokens.
         if let copy, user == host.active, areEqual(copy.form, token.form) { entry.cuts.append(copy.cut) }
         found.add(entry)
       }

@@ -1,18 +1,17 @@
 internal import Coffer
 internal import CofferStorage
 
-/// The seeds of one-time passwords in an entry of KeePass: each program of that family keeps one under a name of its own, and an
-/// entry that several of them wrote has several.
+/// The seeds of one-time passwords in a KeePass entry. Each program of that family keeps one under a name of its own, so an
+/// entry may hold several.
 ///
 /// Sources: KeePassXC, `src/totp/Totp.cpp`; keepass.info/help/base/placeholders.html, "One-time passwords".
 struct KeePassSeeds {
-  /// The texts with a seed, each with those that say how its codes are made: of KeePassXC, of the older KeePassXC and of plugins,
-  /// and of KeePass 2.47.
+  /// The names of seeds and of their settings: in KeePassXC, in older KeePassXC and plugins, and in KeePass 2.47.
   private static let kinds: [(seed: String, settings: [String])] = [
     ("otp", []), ("TOTP Seed", ["TOTP Settings"]),
     ("TimeOtp-Secret-Base32", ["TimeOtp-Period", "TimeOtp-Length", "TimeOtp-Algorithm"]),
   ]
-  /// Seeds in another form than Base32, and those of codes that follow a counter, which KeePass 2.47 keeps as well.
+  /// Seeds in another form than Base32 and seeds of counter-based codes, which KeePass 2.47 keeps as well.
   private static let others: Set = [
     "TimeOtp-Secret", "TimeOtp-Secret-Hex", "TimeOtp-Secret-Base64", "HmacOtp-Secret", "HmacOtp-Secret-Hex",
     "HmacOtp-Secret-Base32", "HmacOtp-Secret-Base64",
@@ -22,7 +21,7 @@ struct KeePassSeeds {
   private var seeds: [(key: String, secret: SecretForm)] = []
   private var settings: [(key: String, value: String)] = []
 
-  /// Takes the text `key` where it has to do with one-time passwords; false where it has not.
+  /// Takes the text `key` if it concerns one-time passwords; false otherwise.
   package mutating func take(_ key: String, _ value: SecretForm) -> Bool {
     if Self.others.contains(key) || Self.kinds.contains(where: { $0.seed == key }) {
       seeds.append((key, value))
@@ -34,7 +33,7 @@ struct KeePassSeeds {
     return true
   }
 
-  /// Gives `entry` the seeds with their settings, and says what belongs to none that makes its codes.
+  /// Gives `entry` the seeds with their settings; settings that the item's codes do not use become attributes.
   func add(to entry: inout ImportedEntry) throws {
     var said = settings
     for kind in Self.kinds {
@@ -52,13 +51,13 @@ struct KeePassSeeds {
     for (key, value) in said { entry.say(value, as: key) }
   }
 
-  /// The seed with its settings; nil if this version cannot make codes by them.
+  /// Nil if this version cannot make its codes.
   private static func made(_ secret: SecretForm, _ settings: [(key: String, value: String)]) -> OneTimeSeed? {
     var (period, digits, algorithm) = (Int?.none, Int?.none, String?.none)
     for (key, value) in settings {
       switch key {
       case "TOTP Settings":
-        // Behind the two some plugins name a server that tells the time.
+        // Some plugins add a time server as the third part.
         let parts = value.split(separator: ";", omittingEmptySubsequences: false)
         guard 2...3 ~= parts.count else { return nil }
         (period, digits) = (number(parts[0], OneTimePassword.periods), number(parts[1], OneTimePassword.digitCounts))

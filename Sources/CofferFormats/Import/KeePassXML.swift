@@ -4,9 +4,9 @@ internal import CofferStorage
 internal import CofferTerminal
 internal import FoundationEssentials
 
-/// The XML that KeePass, KeePassXC and `keepassxc-cli export` write.
+/// The XML of KeePass, KeePassXC and `keepassxc-cli export`.
 ///
-/// Source: keepass.info/help/kb/kdbx.html, and what KeePassXC writes.
+/// Source: keepass.info/help/kb/kdbx.html, and files of KeePassXC.
 package struct KeePassXML {
   private var found = ImportedEntries()
   private var trash = ""
@@ -45,7 +45,7 @@ package struct KeePassXML {
     if hasTrash { trash = id }
   }
 
-  /// - Parameter path: the names of the groups above; nil for the root, whose name is that of the database.
+  /// - Parameter path: the names of the parent groups; nil for the root, whose name is the database's.
   private mutating func readGroup(_ scanner: inout XMLScanner, path: [String]?, isTrash: Bool) throws {
     var isTrash = isTrash
     var name = ""
@@ -92,14 +92,12 @@ package struct KeePassXML {
     found.leaveOut(entry.label, LeftOut.formerPasswords, count: draft.former)
   }
 
-  /// An entry as far as it was read.
   private struct Draft {
     var entry = ImportedEntry()
     var attachments: [String] = []
     var former = 0
     private var expiry = "", expires = false
     private var seeds = KeePassSeeds()
-    /// The names of its texts.
     private var keys: Set<[UInt8]> = []
 
     mutating func readString(_ scanner: inout XMLScanner) throws {
@@ -116,7 +114,7 @@ package struct KeePassXML {
         }
       }
       guard let value else { return }
-      // Of two, the second would take the place of the first, and one of them would be nowhere.
+      // A second one would replace the first, which would be lost.
       guard keys.insert(Array(key.utf8)).inserted else { throw scanner.damaged("an entry has two texts of one name") }
       take(key, value, isProtected)
     }
@@ -154,7 +152,7 @@ package struct KeePassXML {
       return entry
     }
 
-    /// ISO 8601, or in newer files the seconds since the year 1, eight bytes in Base64.
+    /// ISO 8601, or in newer files the seconds since year 1, as eight bytes in Base64.
     private static func moment(_ text: String) -> Date? {
       if let moment = Moment.parse(text) { return moment }
       guard let bytes = Data(base64Encoded: text), bytes.count == 8 else { return nil }

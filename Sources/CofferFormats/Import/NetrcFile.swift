@@ -4,17 +4,17 @@ internal import CofferPlatform
 internal import CofferStorage
 internal import CofferTerminal
 
-/// `.netrc`: passwords by machine, which curl, ftp and others read.
+/// `.netrc`: passwords by machine, for curl, ftp and others.
 ///
 /// Source: ftp(1) of BSD for its words, and curl's documentation for quotes and comments.
 package struct NetrcFile {
   private let bytes: UnsafeRawBufferPointer
   private let place: String
   private var offset = 0
-  /// Where the word and its value begin that are read; nil before.
+  /// Where the current word and its value begin; nil before the first.
   private var start: Int?
   private var isCuttable = true
-  /// The words that the present machine has and may have once.
+  /// The words of the current machine that may occur once.
   private var words: Set<String> = []
   private var found = ImportedEntries()
 
@@ -49,7 +49,7 @@ package struct NetrcFile {
       case "macdef":
         found.leaveOut(try value(of: word).plainText, "macros")
         skipMacro()
-        // A macro is the machine's before it, and would become another's.
+        // A macro belongs to the machine before it; after a cut it would become another's.
         isCuttable = false
       case "login" where entry != nil:
         try checkOnce(word)
@@ -64,7 +64,7 @@ package struct NetrcFile {
     finish(entry)
   }
 
-  /// Of two, one would take the place of the other, which would be nowhere, and programs do not agree on which one they take.
+  /// Of two equal words one would be lost, and programs do not agree on which they use.
   private mutating func checkOnce(_ word: String) throws {
     guard words.insert(word).inserted else { throw damaged("the machine has a second '\(word)'") }
   }
@@ -75,12 +75,12 @@ package struct NetrcFile {
     found.add(entry)
   }
 
-  /// Remembers where the word that was read last stands, with its value and the blanks and the end of the line behind it.
+  /// Notes the place of the last word with its value, the blanks and the line end behind it.
   private mutating func cut(_ entry: inout ImportedEntry?) {
     guard let start else { return }
     var (first, end) = (start, offset)
     while first > 0, [0x20, 0x09].contains(bytes[first - 1]) { first -= 1 }
-    // Blanks in the middle of a line are behind another word, and cut with it.
+    // Blanks inside a line stand behind another word, and are cut with that one.
     if first > 0, bytes[first - 1] != 0x0A { first = start }
     while end < bytes.count, [0x20, 0x09, 0x0D].contains(bytes[end]) { end += 1 }
     if end < bytes.count, bytes[end] == 0x0A { end += 1 }
@@ -92,7 +92,8 @@ package struct NetrcFile {
     return value
   }
 
-  /// The next word, in guarded memory; nil at the end. A word in double quotes may hold spaces and `\"`, `\\`, `\n`, `\r`, `\t`.
+  /// The next word, in guarded memory; nil at the end. A word in double quotes may hold spaces and `\"`, `\\`, `\n`, `\r`,
+  /// `\t`.
   private mutating func word() throws -> SecretForm? {
     while let byte = peek, Self.isSpace(byte) || byte == UInt8(ascii: "#") {
       if byte == UInt8(ascii: "#") { skip { $0 != 0x0A } } else { offset += 1 }

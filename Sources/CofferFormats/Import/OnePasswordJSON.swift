@@ -37,13 +37,12 @@ package struct OnePasswordJSON {
     for draft in drafts { draft.finish(name, &found) }
   }
 
-  /// An item as it stands there.
   private struct Draft {
     private enum Category {
       static let note = "003", document = "006"
     }
 
-    /// The field of a section that the item is about, where it has no password.
+    /// The main secret among a section's fields, for items without a password.
     private static let mains: Set = ["ccnum", "private_key", "password", "credential", "wireless_password", "reg_code"]
 
     private var entry = ImportedEntry()
@@ -115,7 +114,6 @@ package struct OnePasswordJSON {
       }
     }
 
-    /// A field of a web form.
     private mutating func readLoginField(_ scanner: inout JSONScanner) throws {
       var (label, type, designation) = ("", "", "")
       var value: SecretForm?
@@ -173,7 +171,7 @@ package struct OnePasswordJSON {
       if state == "archived" { entry.tags.append("archived") }
       if entry.value == nil { entry.value = main } else { entry.add(main, as: "password") }
       if category == Category.note, entry.value == nil { entry.value = notes } else { entry.add(notes, as: "notes") }
-      // Of a document without a word in it, the file that is left out is all that there is.
+      // A document may hold no text at all; then it has only the file, which is left out.
       if entry.hasSecret || files.isEmpty { found.add(entry) }
       for name in files { found.leaveOut(entry.label, part: name, LeftOut.attachment) }
       for name in unknown { found.leaveOut(entry.label, part: name, LeftOut.unknownType) }
@@ -184,7 +182,6 @@ package struct OnePasswordJSON {
 }
 
 extension JSONScanner {
-  /// Calls `body` for each element of the array `name` in the object that stands here.
   fileprivate mutating func each(_ name: String, _ body: (inout JSONScanner) throws -> Void) throws {
     try object { scanner, field in
       guard field == name, scanner.peek() == UInt8(ascii: "[") else { return try scanner.skip() }

@@ -2,14 +2,13 @@ internal import Coffer
 internal import CofferStorage
 internal import CofferTerminal
 
-/// The value of a field of a 1Password item: an object with one member, whose name is the kind.
+/// The value of a field of a 1Password item: an object with one member, named by the kind.
 struct OnePasswordValue {
   var secret: SecretForm?
   var oneTime: OneTimeSeed?
   var texts: [String] = []
   var file: String?
   var isKey = false
-  /// Whether it is of a kind that this version does not know.
   var isUnknown = false
 
   mutating func read(_ scanner: inout JSONScanner, kind: String) throws {

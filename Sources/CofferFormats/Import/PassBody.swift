@@ -4,11 +4,12 @@ internal import CofferPlatform
 internal import CofferStorage
 internal import CofferTerminal
 
-/// What stands in an entry of pass or gopass: the password in the first line, and below it what people agreed to write there.
+/// The content of a pass or gopass entry: the password in the first line, and below it conventional text.
 ///
-/// `user:`, `url:` and `otpauth:` (or a bare `otpauth://` URI) become attributes and the field `otpauth`, each other `name:
-/// value` a field, the rest the field `notes`. An entry of pass without any of the three is one secret of several lines, such as
-/// a key, and stays whole; gopass itself takes every `name: value` for a part of the entry, and what follows `---` for YAML.
+/// `user:`, `url:` and `otpauth:` (or a bare `otpauth://` URI) become attributes and the field `otpauth`, each other
+/// `name: value` a field, the rest the field `notes`. A pass entry without any of the three is one secret of several lines,
+/// such as a key, and stays whole. gopass itself reads every `name: value` as a part of the entry, and text after `---` as
+/// YAML.
 ///
 /// Source: passwordstore.org, "Data Organization"; github.com/gopasspw/gopass, `docs/secrets.md`.
 package struct PassBody {
@@ -26,7 +27,6 @@ package struct PassBody {
     }
   }
 
-  /// A part of the entry: where its name and value stand.
   private struct Line {
     let name: String
     var value: Range<Int>
@@ -34,19 +34,18 @@ package struct PassBody {
 
   private let raw: UnsafeRawBufferPointer
   private var parts: [Line] = []
-  /// The lines that are no part of their own.
+  /// The lines outside named parts.
   private var rest: [Range<Int>] = []
   private var hasKnownPart = false
 
-  /// The first line of an entry that an old gopass wrote, with the password among the other lines.
+  /// The first line in entries of old gopass, which keep the password among the other lines.
   private static let oldMark = "GOPASS-SECRET-1.0"
 
-  /// Fills `entry` from `content`.
   package static func read(_ content: borrowing SecretBytes, style: Style, into entry: inout ImportedEntry) throws {
     try content.withUnsafeBytes { raw in
       var body = PassBody(raw)
       let first = raw.prefix { $0 != 0x0A }
-      // As pass-otp writes an entry that has nothing but what makes its codes.
+      // pass-otp writes an entry that is only the URI.
       let isCode = first.starts(with: OneTimeURI.scheme)
       if !first.starts(with: "-----BEGIN".utf8) { body.split(from: isCode ? first.startIndex : first.endIndex + 1, style) }
       guard body.hasKnownPart || style == .gopass && !body.parts.isEmpty else {
@@ -70,7 +69,7 @@ package struct PassBody {
       } else if let part = Self.part(line), style == .gopass || !part.value.isEmpty {
         add(part)
       } else if style == .gopass, line.first == 0x20 || line.first == 0x09, var last = parts.popLast() {
-        // What belongs to the name above it, in YAML.
+        // In YAML an indented line belongs to the name above it.
         last.value = (last.value.isEmpty ? line.startIndex : last.value.lowerBound)..<line.endIndex
         parts.append(last)
       } else if style == .pass || !line.elementsEqual("---".utf8) {
@@ -87,7 +86,7 @@ package struct PassBody {
     }
   }
 
-  /// `name: value`; a sentence with a colon, and an address, are none.
+  /// `name: value`; neither a sentence with a colon nor an address.
   private static func part(_ line: TextLines.Line) -> Line? {
     guard let (name, value) = line.parted(at: ":"), value.isEmpty || value.first == 0x20 || value.first == 0x09 else {
       return nil

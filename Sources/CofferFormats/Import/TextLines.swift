@@ -1,7 +1,7 @@
 internal import Coffer
 internal import CofferTerminal
 
-/// The lines of a text where it lies, with their numbers from 1, without what ends them.
+/// The lines of a text in place, numbered from 1, without their ends.
 package struct TextLines: Sequence, IteratorProtocol {
   package typealias Line = UnsafeRawBufferPointer.SubSequence
 
@@ -23,24 +23,23 @@ package struct TextLines: Sequence, IteratorProtocol {
 }
 
 extension UnsafeRawBufferPointer.SubSequence {
-  /// Where the line stands in the whole text, with what ends it.
+  /// The whole line in the text, with its end.
   var lineCut: ImportedEntry.Cut {
     let end = base[endIndex...].prefix(2).firstIndex(of: 0x0A).map { $0 + 1 } ?? endIndex
     return ImportedEntry.Cut(range: startIndex..<end)
   }
 
-  /// Without white space at its ends.
   package var trimmed: Self {
     var text = drop { $0 == 0x20 || $0 == 0x09 }
     while let last = text.last, last == 0x20 || last == 0x09 { text.removeLast() }
     return text
   }
 
-  /// The parts before and after the first `mark`; nil if there is none.
+  /// The parts before and after the first `mark`; nil without one.
   package func parted(at mark: Unicode.Scalar) -> (Self, Self)? {
     firstIndex(of: UInt8(ascii: mark)).map { (self[..<$0], self[($0 + 1)...]) }
   }
 
-  /// The part before the first `mark`, as a word of a file that is no secret.
+  /// The bytes as text, which is no secret.
   package var word: String { String(decoding: self, as: UTF8.self) }
 }

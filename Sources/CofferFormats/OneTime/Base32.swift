@@ -2,13 +2,13 @@ internal import Coffer
 internal import CofferMemory
 internal import CofferTerminal
 
-/// Base32 back to bytes, within guarded memory, as web sites print a one-time password's secret: in groups with blanks or hyphens
-/// between them, in either case, with padding or without.
+/// Decodes Base32 within guarded memory, as web sites print the secret of one-time passwords: in groups between blanks or
+/// hyphens, in either case, with or without padding.
 ///
 /// Source: RFC 4648, section 6.
 enum SecretBase32 {
-  /// The bytes that `text` spells; nil when it is no Base32, or none at all. A count of digits that no number of bytes has is
-  /// refused: one was lost on the way. Bits beyond the last byte are left out.
+  /// The decoded bytes; nil if `text` is empty or no Base32. An impossible count of digits is refused: one was lost. Bits
+  /// beyond the last byte are dropped.
   static func decode(_ text: UnsafeRawBufferPointer) throws -> SecretBytes? {
     var digits = 0
     var padding = 0
@@ -28,7 +28,7 @@ enum SecretBase32 {
     return bytes
   }
 
-  /// Hands the digits of `text` to `put`, in upper case and without separators.
+  /// Hands the digits of `text` to `put`, in upper case, without separators.
   static func normalize(_ text: UnsafeRawBufferPointer, _ put: (UInt8) -> Void) {
     for byte in text where value(byte) != nil { put(byte >= UInt8(ascii: "a") ? byte & ~0x20 : byte) }
   }

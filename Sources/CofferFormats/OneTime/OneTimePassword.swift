@@ -3,13 +3,13 @@ package import CofferMemory
 internal import CofferTerminal
 package import FoundationEssentials
 
-/// What makes the one-time codes of an account: a secret that is shared with the service, and the clock.
+/// Makes the one-time codes of an account from a shared secret and the clock.
 ///
 /// Source: RFC 6238.
 package struct OneTimePassword: ~Copyable {
-  /// Digits of a code: RFC 4226, section 5.3, has at least six and shows up to eight.
+  /// Digits of a code. Source: RFC 4226, section 5.3: at least six, up to eight.
   static let digitCounts = 6...8
-  /// Seconds that a code is good for, at most a day: what lasts longer is no code of the moment.
+  /// Seconds that a code lasts, at most a day: longer, it is no code of the moment.
   static let periods = 1...86_400
 
   package let secret: SecretBytes
@@ -17,14 +17,11 @@ package struct OneTimePassword: ~Copyable {
   package let digits: Int
   let period: Int
 
-  /// A code and how long it is good for.
   package struct Code: ~Copyable {
     package let text: SecretBytes
     package let secondsLeft: Int
   }
 
-  /// The code at `moment`.
-  ///
   /// - Throws: `.clockBehind` before 1970, where codes begin.
   package func code(at moment: Date) throws -> Code {
     guard case let seconds = moment.timeIntervalSince1970.rounded(.down), seconds >= 0, let now = Int(exactly: seconds) else {

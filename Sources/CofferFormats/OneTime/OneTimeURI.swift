@@ -2,23 +2,20 @@ internal import Coffer
 package import CofferMemory
 internal import CofferPlatform
 
-/// `otpauth://totp/LABEL?secret=…`, as a web site's QR code has it, and the secret alone, as it stands beside the code.
+/// `otpauth://totp/LABEL?secret=…` of a web site's QR code, or the bare secret beside it.
 ///
-/// Source: "Key Uri Format" of Google Authenticator. Read in guarded memory, and nothing of it is repeated in an error.
+/// Source: "Key Uri Format" of Google Authenticator. It is read in guarded memory, and errors repeat nothing of it.
 package enum OneTimeURI {
-  /// The field of an item that holds it.
   package static let field = "otpauth"
-  /// The most bytes that are read: a QR code has under 3 KiB.
+  /// Most bytes of a URI: a QR code has under 3 KiB.
   package static let largest = 4096
   package static let scheme = Array("otpauth://".utf8)
 
-  /// Whether `text` is to be such a URI, sound or not.
+  /// Whether `text` begins like such a URI, sound or not.
   package static func isMeant(by text: borrowing SecretBytes) -> Bool {
     text.withUnsafeBytes { starts(trimmed($0), with: scheme) }
   }
 
-  /// What `text` says.
-  ///
   /// - Throws: `.damaged`; `.unsupported` for codes that are not made from the clock.
   package static func read(_ text: borrowing SecretBytes) throws -> OneTimePassword {
     guard text.count <= largest else { throw malformed("it is longer than \(largest) bytes") }
@@ -48,14 +45,13 @@ package enum OneTimeURI {
     return try parameters.password()
   }
 
-  /// The parameters of a URI so far.
   private struct Parameters: ~Copyable {
     private var secret: SecretBytes?
     private var hash: SecretDigest?
     private var digits: Int?
     private var period: Int?
 
-    /// Takes `name=value`; a name that is not known, such as the issuer, says nothing about the code.
+    /// Takes `name=value`; an unknown name, such as the issuer, does not affect the code.
     mutating func take(_ part: UnsafeRawBufferPointer) throws {
       let sign = part.firstIndex(of: UInt8(ascii: "=")) ?? part.count
       let name = UnsafeRawBufferPointer(rebasing: part[..<sign])

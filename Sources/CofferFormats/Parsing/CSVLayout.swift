@@ -1,27 +1,25 @@
 /// The meaning of the columns in one program's comma-separated values.
 package struct CSVLayout {
-  /// The content of a column. One without a role becomes a secret field of its name.
+  /// The content of a column. Without a role it becomes a secret field of its name.
   enum Role {
     case title, user, url, urls, password, notes, oneTime, folder, tags, kind, lines, created, modified
-    /// Said of the item under this name.
+    /// An attribute of this name.
     case attribute(String)
-    /// Said of the item, as a tag, where the cell says `true` or `1`.
+    /// A tag, if the cell is `true` or `1`.
     case mark(String)
-    /// Of use to the other program alone: an icon, an id, when it last filled a form in.
+    /// Of use to the other program alone: an icon, an id, the last use in a form.
     case nothing
   }
 
-  /// The program.
   package let name: String
-  /// The columns that tell its files from others, in lower case.
+  /// The columns that identify the program's files, in lower case.
   package let signs: Set<String>
-  /// By their names in lower case.
+  /// The roles by column, in lower case.
   let roles: [String: Role]
   var hasBackslashes = false
   /// The groups of deleted entries.
   package var trash: Set<String> = []
 
-  /// Whether a file with these columns is of this program.
   package func fits(_ columns: [String]) -> Bool { signs.isSubset(of: columns.map { $0.lowercased() }) }
 
   /// Chrome, Chromium, Edge, Brave, Opera and Vivaldi. Source:

@@ -4,28 +4,26 @@ internal import CofferPlatform
 internal import CofferStorage
 internal import CofferTerminal
 
-/// Reads comma-separated values where they lie: a cell that is a secret goes straight to guarded memory. A library that hands out
-/// strings would leave a copy of every password in ordinary memory.
+/// Reads comma-separated values in place: a secret cell goes straight to guarded memory. A library with strings would leave a
+/// copy of every password in ordinary memory.
 ///
-/// A cell is text and nothing else: one that begins with `=` is no formula here. Source: RFC 4180; lines may end as on any
-/// system.
+/// A cell is text: one that begins with `=` is no formula. Lines may end as on any system. Source: RFC 4180.
 struct CSVScanner {
-  /// A cell, as it stands in the file.
   struct Cell {
     fileprivate let range: Range<Int>
     fileprivate let isQuoted: Bool
     var isEmpty: Bool { range.isEmpty }
   }
 
-  /// Columns of a row, at most: no program's export has more than some thirty.
+  /// Most columns of a row: exports have at most some thirty.
   private static let mostColumns = 256
 
   private let bytes: UnsafeRawBufferPointer
   private let place: String
-  /// Whether a backslash in quotes stands before a quote or a backslash, as KeePass 1 writes, where others write a quote twice.
+  /// Whether a backslash in quotes escapes a quote or a backslash, as in KeePass 1; others double the quote.
   private let hasBackslashes: Bool
   private var offset = 0
-  /// The number of the line that is read, and of that where the last row began, from 1.
+  /// The current line, and the first of the last row, from 1.
   private var line = 1
   private(set) var rowLine = 1
 
@@ -35,7 +33,7 @@ struct CSVScanner {
     self.hasBackslashes = hasBackslashes
   }
 
-  /// The next row that is not an empty line; nil at the end.
+  /// The next row that is not empty; nil at the end.
   ///
   /// - Throws: `.damaged`, naming the line and never its text.
   mutating func row() throws(StoreError) -> [Cell]? {
@@ -87,14 +85,13 @@ struct CSVScanner {
 
   // MARK: Values
 
-  /// The text of a cell that is no secret.
+  /// For a cell that is no secret.
   func text(_ cell: Cell) -> String {
     var text: [UInt8] = []
     write(cell) { text.append($0) }
     return String(decoding: text, as: UTF8.self)
   }
 
-  /// The text of a cell, in guarded memory; nil if it is empty.
   func secret(_ cell: Cell) throws -> SecretForm? {
     cell.isEmpty ? nil : SecretForm(try SecretBytes.written { (put) throws(StoreError) in write(cell, put) })
   }

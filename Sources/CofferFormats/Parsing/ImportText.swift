@@ -3,12 +3,12 @@ package import CofferMemory
 internal import CofferPlatform
 internal import CofferStorage
 
-/// Text of another program as UTF-8 without a byte order mark.
+/// Another program's text as UTF-8 without a byte order mark.
 package enum ImportText {
-  /// `file` in UTF-8: as it is, without its mark, or out of UTF-16 where its mark says so.
+  /// `file` in UTF-8, without its mark, and converted from UTF-16 if the mark says so.
   ///
-  /// - Throws: `.damaged` for any other encoding. Without a mark nothing tells the old encodings of one byte from each other, and
-  ///   a guess would change passwords.
+  /// - Throws: `.damaged` for any other encoding. Without a mark the old single-byte encodings look alike, and a wrong guess
+  ///   would change passwords.
   package static func read(_ file: consuming SecretBytes, place: String) throws -> SecretBytes {
     let mark = file.withUnsafeBytes { raw in Array(raw.prefix(3)) }
     if mark.starts(with: [0xFF, 0xFE]) || mark.starts(with: [0xFE, 0xFF]) {
@@ -23,7 +23,7 @@ package enum ImportText {
     return try file.withUnsafeBytes { try SecretBytes(copying: UnsafeRawBufferPointer(rebasing: $0.dropFirst(3))) }
   }
 
-  /// The kind of bytes that are no text, and the cure.
+  /// The kind of a file that is no text, and the cure.
   private static func whyNoText(_ raw: UnsafeRawBufferPointer) -> (what: String, cure: String) {
     if ZipArchive.isMeant(by: raw) {
       return (

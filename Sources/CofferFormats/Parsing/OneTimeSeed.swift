@@ -3,13 +3,13 @@ internal import CofferMemory
 internal import CofferPlatform
 package import CofferStorage
 
-/// A seed of one-time passwords as other programs keep it: an `otpauth://` URI, or the seed alone with its settings.
+/// A seed of one-time passwords from other programs: an `otpauth://` URI, or a bare seed with its settings.
 package struct OneTimeSeed {
-  /// Bytes of a seed alone, at most: half of a URI, because the label and the settings take room as well.
+  /// Most bytes of a bare seed: half a URI, because label and settings need room as well.
   private static let longest = OneTimeURI.largest / 2
 
   let secret: SecretForm
-  /// Seconds that a code lasts, its digits, and the hash; nil for what everyone uses: 30, 6, SHA1.
+  /// Seconds that a code lasts, its digits, and the hash; nil for the usual 30, 6, SHA1.
   var period: Int?, digits: Int?, algorithm: String?
 
   /// Nil where `secret` is empty.
@@ -19,13 +19,12 @@ package struct OneTimeSeed {
     (self.period, self.digits, self.algorithm) = (period, digits, algorithm)
   }
 
-  /// Whether both make the same codes, according to their settings.
   func isSame(as other: OneTimeSeed) -> Bool {
     secret.bytes.isEqual(to: other.secret.bytes) && period == other.period && digits == other.digits
       && algorithm == other.algorithm
   }
 
-  /// Whether Coffer makes codes of it: not of Steam's, which have letters, nor of a counter's, nor of an invalid seed.
+  /// Whether Coffer can make its codes: not Steam's, which have letters, nor a counter's, nor those of an invalid seed.
   func makesCodes() throws -> Bool {
     do {
       _ = try OneTimeURI.read(secret.bytes)
@@ -35,7 +34,7 @@ package struct OneTimeSeed {
     return OneTimeURI.isMeant(by: secret.bytes) || secret.bytes.count <= Self.longest
   }
 
-  /// The URI of a seed that makes codes, put together in guarded memory where the seed stands alone.
+  /// The URI of a usable seed; for a bare seed it is built in guarded memory.
   ///
   /// Source: the key URI format of Google Authenticator, github.com/google/google-authenticator/wiki/Key-Uri-Format.
   package func uri(for label: String) throws -> SecretForm {

@@ -4,21 +4,21 @@ internal import CofferPlatform
 internal import CofferStorage
 internal import CofferTerminal
 
-/// Reads XML where it lies, one element after the other: a text that is a secret goes straight to guarded memory.
+/// Reads XML in place, one element after the other: a secret text goes straight to guarded memory.
 ///
-/// The reader of property lists knows eleven elements, takes what Foundation takes, and makes strings; this one knows none, is
-/// strict, and refuses every document type: with it go all entities but the five of the language, and what they could grow to.
+/// The reader of property lists knows eleven elements, accepts what Foundation accepts, and makes strings. This one knows
+/// none, is strict, and refuses every document type: without one there are only the language's five entities, and no
+/// expansion.
 ///
 /// Source: Extensible Markup Language 1.0, fifth edition.
 struct XMLScanner {
   struct Tag {
     let name: String
     let attributes: [String: String]
-    /// Whether it is its own closing tag.
     fileprivate let isEmpty: Bool
   }
 
-  /// Elements inside each other, at most: each is a call of the reader. KeePass nests groups as deep as folders.
+  /// Most levels of elements: each is a call of the reader. KeePass nests groups as deep as folders.
   static let deepest = 200
 
   private let bytes: UnsafeRawBufferPointer
@@ -31,7 +31,7 @@ struct XMLScanner {
     self.place = place
   }
 
-  /// Says where, and never what.
+  /// An error that names the line, and never its text.
   func damaged(_ what: String) -> StoreError {
     let line = bytes[..<min(offset, bytes.count)].count { $0 == 0x0A } + 1
     let end = offset >= bytes.count ? ", where the file ends: it may have been cut" : ""
@@ -40,7 +40,7 @@ struct XMLScanner {
 
   // MARK: Elements
 
-  /// Reads the element at the root, which has to be `name`; nothing may follow it.
+  /// Reads the root element, which has to be `name`; nothing may follow it.
   mutating func root(_ name: String, _ body: (inout XMLScanner, Tag) throws -> Void) throws {
     guard let tag = try nextTag(isText: false), tag.name == name else { throw damaged("the first element is not <\(name)>") }
     try element(tag, body)
@@ -48,14 +48,14 @@ struct XMLScanner {
     guard offset == bytes.count else { throw damaged("something follows the end of <\(name)>") }
   }
 
-  /// Calls `body` for each element in the one that was just opened, to read or pass over it. Text between them is white space.
+  /// Calls `body` for each child of the opened element, to read or skip it. Text between them is white space.
   mutating func children(_ body: (inout XMLScanner, Tag) throws -> Void) throws {
     while let tag = try nextTag(isText: false) { try element(tag, body) }
   }
 
   private mutating func element(_ tag: Tag, _ body: (inout XMLScanner, Tag) throws -> Void) throws {
     guard !tag.isEmpty else {
-      // An empty element has no children and no text, and neither has a scanner of nothing.
+      // An empty element has neither children nor text; nor has an empty scanner.
       var nothing = XMLScanner(UnsafeRawBufferPointer(rebasing: bytes[0..<0]), place: place)
       nothing.isNothing = true
       return try body(&nothing, tag)
@@ -97,7 +97,7 @@ struct XMLScanner {
     guard takes(">") else { throw damaged("<\(name)> is not closed") }
   }
 
-  /// White space, comments and instructions; also text, where nobody reads it.
+  /// Skips white space, comments and instructions; with `isText` also text.
   private mutating func skipBetween(isText: Bool) throws(StoreError) {
     while offset < bytes.count {
       skipSpace()
@@ -117,7 +117,7 @@ struct XMLScanner {
     }
   }
 
-  /// Passes over all that stands in the element that was just opened, without recursion.
+  /// Skips the content of the opened element, without recursion.
   mutating func skipContent() throws(StoreError) {
     guard !isNothing else { return }
     var open = 0
@@ -135,14 +135,14 @@ struct XMLScanner {
 
   // MARK: Text
 
-  /// The text of the element that was just opened, which is no secret.
+  /// For text that is no secret.
   mutating func text() throws(StoreError) -> String {
     var text: [UInt8] = []
     try content { text.append($0) }
     return String(decoding: text, as: UTF8.self)
   }
 
-  /// The same in guarded memory; nil for nothing.
+  /// The same in guarded memory; nil if empty.
   mutating func secret() throws -> SecretForm? {
     let start = offset
     let secret = try SecretBytes.written { (put) throws(StoreError) in

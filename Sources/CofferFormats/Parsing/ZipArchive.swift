@@ -2,16 +2,15 @@ internal import CCofferLibraries
 package import Coffer
 internal import CofferPlatform
 
-/// A ZIP archive, read by libzip, which is loaded for it.
+/// A ZIP archive, read by libzip, which is loaded on demand.
 ///
-/// libzip unpacks through memory of its own, which nobody wipes; the archive itself lies in the clear, too.
+/// libzip unpacks through its own memory, which is never wiped; the archive itself is in the clear, too.
 package struct ZipArchive: ~Copyable {
   private let library: coffer_libzip
   private let archive: OpaquePointer
   private let path: String
 
-  /// Whether a file that begins with `head` is one: with a file in it, or empty. Source: APPNOTE.TXT of PKWARE, sections 4.3.7
-  /// and 4.3.16.
+  /// Whether `head` begins a ZIP archive, with files or empty. Source: APPNOTE.TXT of PKWARE, sections 4.3.7 and 4.3.16.
   package static func isMeant(by head: UnsafeRawBufferPointer) -> Bool {
     head.starts(with: [0x50, 0x4B, 0x03, 0x04]) || head.starts(with: [0x50, 0x4B, 0x05, 0x06])
   }
@@ -41,10 +40,10 @@ package struct ZipArchive: ~Copyable {
 
   deinit { library.discard(archive) }
 
-  /// The content of the file `name`, unpacked into guarded memory.
+  /// Unpacks the file `name` into guarded memory.
   ///
-  /// - Throws: `.damaged` if it is missing or its checksum is wrong; `.tooLarge` past `limit` bytes, whatever the archive's own
-  ///   number.
+  /// - Throws: `.damaged` if it is missing or its checksum is wrong; `.tooLarge` past `limit` bytes, whatever size the
+  ///   archive gives.
   package func content(_ name: String, limit: Int) throws -> SecretBytes {
     let index = library.name_locate(archive, name, 0)
     guard index >= 0, let file = library.fopen_index(archive, UInt64(index), 0) else {

@@ -1,4 +1,4 @@
-/// A small list of what people choose first, from common knowledge, about the most frequent first. A guesser begins with these.
+/// Common first choices of passwords, from common knowledge, roughly by frequency. A guesser begins with these.
 enum PasswordList {
   static let words: [Substring] = text.split { $0 == " " || $0 == "\n" }
 

@@ -2,9 +2,8 @@ package import Coffer
 internal import CofferPlatform
 internal import CofferTerminal
 
-/// How a random password or passphrase is made, and how hard it is to guess.
+/// The rules for a random password or passphrase, and its entropy.
 package struct PasswordRecipe {
-  /// Characters of one kind.
   package enum Class: String, CaseIterable {
     case lower, upper, digits, symbols
 
@@ -13,7 +12,7 @@ package struct PasswordRecipe {
       case .lower: "abcdefghijklmnopqrstuvwxyz"
       case .upper: "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
       case .digits: "0123456789"
-      // Printable ASCII without the quotes, the backslash and the space, which many forms and shells mangle.
+      // Printable ASCII without quotes, backslash and space, which many forms and shells mangle.
       case .symbols: "!#$%&()*+,-./:;<=>?@[]^_{|}~"
       }
     }
@@ -25,7 +24,7 @@ package struct PasswordRecipe {
     case words(count: Int, separator: String)
   }
 
-  /// Characters that people take for one another.
+  /// Characters that people confuse.
   private static let lookAlikes: Set<UInt8> = Set("0Oo1Il|".utf8)
   /// Words of a passphrase: fewer than 4 (44 bits) can be guessed, more than 64 nobody types.
   package static let wordCounts = 4...64
@@ -40,7 +39,7 @@ package struct PasswordRecipe {
 
   package init(words count: Int, separator: String) { kind = .words(count: count, separator: separator) }
 
-  /// Bits of entropy: the logarithm of the number of results, which are all equally likely.
+  /// Bits of entropy: the logarithm of the number of results, all equally likely.
   package var bits: Double {
     switch kind {
     case .words(let count, _): Double(count) * log2(Double(WordList.words.count))
@@ -49,7 +48,7 @@ package struct PasswordRecipe {
     }
   }
 
-  /// The share of all texts that have a character of each class, by inclusion and exclusion.
+  /// The share of texts with a character of each class, by inclusion and exclusion.
   private static func shareWithAll(_ classes: [[UInt8]], _ length: Int) -> Double {
     let total = Double(classes.map(\.count).reduce(0, +))
     return (0..<1 << classes.count).reduce(0) { share, left in
@@ -59,7 +58,7 @@ package struct PasswordRecipe {
     }
   }
 
-  /// A new result, in guarded memory throughout.
+  /// A new result, always in guarded memory.
   package func make() throws -> SecretBytes {
     switch kind {
     case .words(let count, let separator): try Self.passphrase(count, separator)
@@ -76,7 +75,7 @@ package struct PasswordRecipe {
         let choice = try source.below(alphabet.count)
         text.withUnsafeMutableBytes { $0[index] = alphabet[choice] }
       }
-      // Drawing all of it again keeps every result as likely as any other; putting the missing class in would not.
+      // Redrawing all of it keeps every result equally likely; inserting the missing class would not.
       let hasAll = text.withUnsafeBytes { raw in classes.allSatisfy { $0.contains { raw.contains($0) } } }
       if hasAll { return text }
     }
@@ -84,7 +83,7 @@ package struct PasswordRecipe {
 
   private static func passphrase(_ count: Int, _ separator: String) throws -> SecretBytes {
     var source = try RandomNumbers()
-    // Longest first: the rest is cut off at the end, so that no allocation tells the length.
+    // Room for the longest words first; the end is cut off, so that no allocation reveals the length.
     let longest = WordList.words.map(\.utf8.count).max() ?? 0
     var text = try SecretBytes(zeros: count * (longest + separator.utf8.count))
     var end = 0
@@ -99,7 +98,6 @@ package struct PasswordRecipe {
   }
 }
 
-/// Even random numbers from the system's source.
 private struct RandomNumbers: ~Copyable {
   private static let size = 1024
   private var bytes: SecretBytes
@@ -107,7 +105,7 @@ private struct RandomNumbers: ~Copyable {
 
   init() throws { bytes = try .random(Self.size) }
 
-  /// A number below `bound`, at most 65 536, every one equally likely: a draw in the incomplete last range is repeated.
+  /// A number below `bound`, at most 65 536, all equally likely: a draw in the incomplete last range is repeated.
   mutating func below(_ bound: Int) throws -> Int {
     let limit = (1 << 16) - (1 << 16) % bound
     while true {
@@ -123,14 +121,12 @@ private struct RandomNumbers: ~Copyable {
   }
 }
 
-/// Random text for passwords and tokens.
 package enum Generated {
   /// 32 characters of 6 bits each: 192 bits.
   package static let standardLength = 32
   /// Fewer than 8 characters (48 bits) can be guessed; more than 1024 is no password.
   package static let lengths = 8...1024
 
-  /// The bits of one of 64 equally likely characters.
   package static let bitsOfCharacter = 6.0
 
   // 64 characters, so that six random bits choose one evenly; safe in URLs, shells and most password rules.

@@ -2,28 +2,27 @@ internal import Coffer
 package import CofferMemory
 internal import CofferPlatform
 
-/// How many guesses a password or passphrase withstands, as bits: the logarithm of the guesses of somebody who tries what people
-/// choose first.
+/// How many guesses a password or passphrase withstands, in bits: the logarithm of the guesses of an attacker who tries
+/// common choices first.
 ///
-/// The text is cut into pieces so that the sum of their bits is least. A piece is a word of ``PasswordList`` or ``WordList`` or
-/// of the item's own name, a repetition, a run of letters, digits or keys in their order, a year, or one character. It is the
-/// method of zxcvbn (Wheeler, USENIX Security 2016) with smaller lists. It is an estimate from above: who knows more about the
-/// person needs fewer guesses.
+/// The text is cut into pieces with the least sum of bits. A piece is a word of ``PasswordList``, of ``WordList`` or of the
+/// item's name, a repetition, a run of letters, digits or keys, a year, or one character. This is the method of zxcvbn
+/// (Wheeler, USENIX Security 2016) with smaller lists. It is an upper bound: knowledge of the person saves guesses.
 package struct PasswordStrength {
-  /// Below this a stored password is weak, which others keep and hash as they like: four random words, the least that `coffer
-  /// generate` makes, have 44 bits.
+  /// A stored password below this is weak, because a service may hash it badly: four random words, the minimum of
+  /// `coffer generate`, have 44 bits.
   package static let least = 44.0
-  /// Below this a passphrase of a vault is too easy to guess: a guess costs at least 64 ms of a processor, so that 2^35 of them
-  /// take 70 years of one.
+  /// A vault's passphrase below this is too easy to guess: a guess costs at least 64 ms of a processor, so 2^35 of them take
+  /// one processor 70 years.
   package static let leastOfPassphrase = 35.0
 
-  /// The most bytes that are examined: a longer text is strong, or repeats itself long before.
+  /// Most bytes examined: a longer text is strong, or repeats itself well before.
   private static let longest = 128
-  /// Fewer characters are named as the weakness, if no piece is.
+  /// If no piece is named, a count of characters below this is the weakness.
   private static let short = 8
 
   package let bits: Double
-  /// Its weakness, in words that give nothing of it away.
+  /// Its weakness, in words that reveal nothing of it.
   package let reason: String
 
   package init(_ password: borrowing SecretBytes, of names: [String] = []) throws {
@@ -39,7 +38,6 @@ package struct PasswordStrength {
     }
   }
 
-  /// The missing property if no piece is named.
   private static func lack(_ raw: UnsafeRawBufferPointer) -> String {
     let characters = raw.count { !isContinuation($0) }
     guard characters < short else { return "it is short for the characters that it is made of" }
@@ -48,7 +46,7 @@ package struct PasswordStrength {
 
   private typealias Lists = [(words: PieceWords, what: String)]
 
-  /// The least sum of bits of the first so many bytes, for each count, and the last piece by which it is reached.
+  /// The least sum of bits for each count of first bytes, and the last piece of that sum.
   private static func cheapest(_ raw: UnsafeRawBufferPointer, _ lists: Lists) -> (Double, String?) {
     let (single, kinds) = (log2(Double(alphabet(raw))), raw.map(isContinuation))
     var cost = [0.0] + [Double](repeating: .infinity, count: raw.count)
@@ -73,11 +71,11 @@ package struct PasswordStrength {
     return (cost[raw.count], reason)
   }
 
-  /// Each byte but the first of a character's says little more than which alphabet it is of.
+  /// The further bytes of a character say little more than its alphabet.
   private static let bitsOfContinuation = 3.0
   private static func isContinuation(_ byte: UInt8) -> Bool { byte & 0xC0 == 0x80 }
 
-  /// How many characters there are of the kinds that occur.
+  /// How many characters the kinds that occur have.
   private static func alphabet(_ raw: UnsafeRawBufferPointer) -> Int {
     var kinds = Set<Int>()
     for byte in raw {
@@ -93,7 +91,6 @@ package struct PasswordStrength {
   }
 }
 
-/// A piece of a password that follows a rule.
 private struct Piece {
   let count: Int
   let bits: Double
@@ -103,7 +100,6 @@ private struct Piece {
     Array($0.utf8)
   }
 
-  /// The longest of each kind that begins at `start`.
   package static func all(in raw: UnsafeRawBufferPointer, at start: Int, _ single: Double) -> [Piece] {
     var pieces: [Piece] = []
     let same = raw[start...].prefix { $0 == raw[start] }.count
@@ -111,7 +107,7 @@ private struct Piece {
     for step in [1, -1] {
       var count = 1
       while start + count < raw.count, Int(raw[start + count]) == Int(raw[start + count - 1]) + step { count += 1 }
-      // Where it begins, how long it is, and which way it goes.
+      // Its start, its length and its direction.
       if count > 2 { pieces.append(Piece(count: count, bits: 5 + log2(Double(count)), what: "characters in their order")) }
     }
     for row in rows {
@@ -128,13 +124,13 @@ private struct Piece {
     return pieces
   }
 
-  /// How often the `count` bytes at `start` follow once more.
+  /// How often the `count` bytes at `start` repeat.
   private static func period(_ count: Int, in raw: UnsafeRawBufferPointer, at start: Int) -> Int {
     let same = raw.indices[min(start + count, raw.count)...].prefix { raw[$0] == raw[$0 - count] }.count
     return same / count
   }
 
-  /// From 1900 to 2039: some 140, and one in two of this century.
+  /// One of the 140 years from 1900 to 2039.
   private static func year(in raw: UnsafeRawBufferPointer, at start: Int) -> Piece? {
     guard start + 4 <= raw.count else { return nil }
     var number = 0
@@ -148,14 +144,14 @@ private struct Piece {
   static func lower(_ byte: UInt8) -> UInt8 { UInt8(ascii: "A")...UInt8(ascii: "Z") ~= byte ? byte | 0x20 : byte }
 }
 
-/// Words that a guesser tries, by their first byte: one look at a password then costs little.
+/// Words that a guesser tries, indexed by first byte, so that a search costs little.
 struct PieceWords: Sendable {
   static let common = PieceWords(PasswordList.words) { log2(Double($0 + 2)) }
   static let english = PieceWords(WordList.words.filter { $0.count > 2 }) { _ in log2(Double(WordList.words.count)) }
 
   private var byFirst = [[(bytes: [UInt8], bits: Double)]](repeating: [], count: 256)
 
-  /// - Parameter bits: those of the word at a place of the list.
+  /// - Parameter bits: the bits of the word at an index.
   init(_ words: [Substring], bits: (Int) -> Double) {
     for (place, word) in words.enumerated() {
       let bytes = Array(word.utf8)
@@ -163,7 +159,7 @@ struct PieceWords: Sendable {
     }
   }
 
-  /// Each word that stands at `start`, in capitals or with digits for letters too, which costs the guesser a bit or two more.
+  /// Each word at `start`, also in capitals or with digits for letters, which costs the guesser a bit or two more.
   package func each(in raw: UnsafeRawBufferPointer, at start: Int, _ body: (Int, Double) -> Void) {
     for first in Set([Piece.lower(raw[start]), Self.plain(raw[start])]) {
       for (word, bits) in byFirst[Int(first)] where start + word.count <= raw.count {
@@ -178,7 +174,7 @@ struct PieceWords: Sendable {
     }
   }
 
-  /// The letter that a digit or sign is written for.
+  /// The letter that a digit or sign stands for.
   private static func plain(_ byte: UInt8) -> UInt8 {
     switch byte {
     case UInt8(ascii: "4"), UInt8(ascii: "@"): UInt8(ascii: "a")

@@ -1,6 +1,6 @@
-/// Short, common English words for passphrases that people can say and type.
+/// Short, common English words for passphrases that are easy to say and type.
 ///
-/// Words of three to seven letters, none twice. How many bits a word carries follows from their number.
+/// Words of three to seven letters, without duplicates. Their number determines the bits of a word.
 enum WordList {
   static let words: [Substring] = text.split { $0 == " " || $0 == "\n" }
 

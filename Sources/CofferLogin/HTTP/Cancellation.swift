@@ -3,13 +3,12 @@ internal import Dispatch
 internal import Synchronization
 internal import SystemPackage
 
-/// Says to work that blocks that nobody waits for it any more.
+/// Tells blocking work that its result is no longer awaited.
 package final class Cancellation: Sendable {
   private let isSaid = Atomic<Bool>(false)
   private let bell = DispatchSemaphore(value: 0)
 
-  /// libcurl, its TLS and the resolver of names keep some buffers of 16 KiB on the stack, and pages that nobody touches cost
-  /// nothing.
+  /// libcurl, its TLS and the resolver keep some buffers of 16 KiB on the stack; untouched pages cost nothing.
   private static let stackBytes = 1 << 19
 
   package init() {}
@@ -21,17 +20,14 @@ package final class Cancellation: Sendable {
     bell.signal()
   }
 
-  /// Waits for `seconds`, or until it is cancelled.
   package func sleep(_ seconds: Double) {
     guard !isCancelled else { return }
     if bell.wait(timeout: .now() + seconds) == .success { bell.signal() }
   }
 
-  /// What `body`, which blocks, returns, on a thread of its own: those of Swift's pool and of Dispatch must not wait for a
-  /// server.
+  /// Runs the blocking `body` on its own thread: those of Swift's pool and of Dispatch must not wait for a server.
   ///
-  /// - Throws: what `body` throws; `CancellationError` when the task was cancelled; `StoreError` when there can be no more
-  ///   threads.
+  /// - Throws: errors of `body`; `CancellationError` if the task was cancelled; `StoreError` if no thread can be made.
   static func run<Value: Sendable>(_ body: @escaping @Sendable (Cancellation) throws -> Value) async throws -> Value {
     let cancellation = Cancellation()
     return try await withTaskCancellationHandler {

@@ -1,13 +1,13 @@
 internal import CofferPlatform
 
-/// Keeps SIGPIPE from a thread on which a library writes to sockets: libcurl's own writes raise none, those of the library that
-/// encrypts for it may, and a server that closes early must not end the program.
+/// Keeps SIGPIPE from a thread on which a library writes to sockets. libcurl's own writes raise none, but those of its TLS
+/// library may, and a server that closes early must not end the program.
 enum ClosedPipe {
-  /// What `body` returns. A signal that it raised is gone afterwards; one that waited before waits on.
+  /// Runs `body`. A signal that it raised is discarded; one that was pending before stays pending.
   ///
   /// Source: curl.se/libcurl/c/CURLOPT_NOSIGNAL.html: with that option libcurl leaves the signal to the program.
   static func ignored<Result>(_ body: () throws -> Result) rethrows -> Result {
-    // Elsewhere libcurl has the socket raise none.
+    // Elsewhere libcurl's sockets raise none.
     #if os(Linux)
       var pipe = sigset_t()
       var before = sigset_t()
@@ -26,7 +26,7 @@ enum ClosedPipe {
     return try body()
   }
 
-  /// Whether a SIGPIPE waits for this thread, or for the whole program.
+  /// Whether a SIGPIPE is pending for this thread or the process.
   static var isWaiting: Bool {
     var waiting = sigset_t()
     sigpending(&waiting)

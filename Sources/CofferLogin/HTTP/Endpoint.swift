@@ -1,9 +1,9 @@
 internal import CofferPlatform
 internal import FoundationEssentials
 
-/// An address of a server that tokens are sent to: https, or http where the server is this very machine (RFC 8252, 8.3).
+/// A server's address for tokens: https, or http for this machine (RFC 8252, 8.3).
 struct Endpoint: Hashable, Sendable {
-  /// Bytes of an address, at most; libcurl takes longer ones, and no server has one.
+  /// Most bytes of an address; libcurl accepts longer ones, but no server has one.
   private static let longest = 2048
   private static let loopback: Set<String> = ["localhost", "127.0.0.1", "::1", "[::1]"]
 
@@ -17,7 +17,7 @@ struct Endpoint: Hashable, Sendable {
   /// - Throws: `.invalidName`; `.damaged` for one that a server gave.
   init(_ text: String, _ name: String, ofServer isServers: Bool = false) throws(StoreError) {
     func invalid(_ what: String) -> StoreError {
-      // Names the address as far as it can be printed: without the part before an `@`, which may be a password.
+      // Shows only the part after an `@`: a password may precede it.
       let shown = text.lastIndex(of: "@").map { "…\(text[$0...])" } ?? text
       return StoreError(
         isServers ? .damaged : .invalidName, what,

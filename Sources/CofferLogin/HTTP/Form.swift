@@ -17,7 +17,6 @@ struct Form: Sendable {
     if let secret { parameters.append((name, .secret(secret))) }
   }
 
-  /// The encoded parameters, in guarded memory.
   func bytes() throws -> SecretBytes {
     try SecretBytes.written { (put) throws(StoreError) in
       for (index, parameter) in parameters.enumerated() {
@@ -32,7 +31,7 @@ struct Form: Sendable {
     }
   }
 
-  /// A byte as it stands in a form. Source: RFC 3986, section 2.3, whose encoding every form reader understands.
+  /// A byte's encoding in a form. Source: RFC 3986, section 2.3, whose encoding every form reader understands.
   static func encode(_ byte: UInt8, _ put: (UInt8) -> Void) {
     switch byte {
     case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"), UInt8(ascii: "0")...UInt8(ascii: "9"),
@@ -50,7 +49,7 @@ struct Form: Sendable {
     return String(decoding: encoded, as: UTF8.self)
   }
 
-  /// Whether `text` holds one of the secrets: a server that sends one back must not have it printed.
+  /// Whether `text` holds one of the secrets: an echo of a server must not be printed.
   func isGivenAway(by text: String) -> Bool {
     parameters.contains { parameter in
       guard case .secret(let secret) = parameter.value, secret.bytes.count > 0 else { return false }

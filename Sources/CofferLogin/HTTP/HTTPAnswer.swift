@@ -1,15 +1,14 @@
 internal import CofferMemory
 internal import CofferPlatform
 
-/// A server's answer: a status, and bytes in guarded memory, because there may be tokens among them.
+/// A server's answer: a status, and bytes in guarded memory, because they may hold tokens.
 struct HTTPAnswer: ~Copyable {
   let status: Int
   let body: SecretBytes
 }
 
-/// The bytes of an answer while they come in.
 final class IncomingBody {
-  /// Bytes of an answer, at most. A token with many claims has some kilobytes; a server could go on for ever.
+  /// Most bytes of an answer. A token with many claims has some kilobytes; a server could send without end.
   static let largest = 1 << 18
 
   private var buffer: SecretBytes
@@ -19,7 +18,7 @@ final class IncomingBody {
 
   init() throws(SecretMemoryError) { buffer = try SecretBytes(zeros: 1 << 12) }
 
-  /// Takes in `bytes`; false where there is no room.
+  /// False if there is no room.
   func take(_ bytes: UnsafeRawBufferPointer) -> Bool {
     guard count + bytes.count <= Self.largest else {
       isTooLarge = true

@@ -3,12 +3,12 @@ internal import CofferMemory
 internal import CofferPlatform
 internal import CofferStorage
 
-/// One request to a server and its answer, by libcurl, which is loaded for it: proxies, certificates, HTTP/2 and time limits are
-/// its work.
+/// One request to a server and its answer, by libcurl, which is loaded on demand and handles proxies, certificates, HTTP/2
+/// and time limits.
 ///
-/// libcurl and its TLS library keep copies of the sent bytes in memory of their own, which nobody wipes.
+/// libcurl and its TLS library keep copies of the sent bytes in their own memory, which is never wiped.
 struct HTTPExchange: ~Copyable {
-  /// A server that has not answered by then is not waited for. Milliseconds.
+  /// Limits for an answer and for a connection. Milliseconds.
   private static let longest = 30_000, longestConnecting = 10_000
 
   private let library: coffer_libcurl
@@ -16,9 +16,9 @@ struct HTTPExchange: ~Copyable {
   private let endpoint: Endpoint
   private let authority: String?
 
-  /// - Parameter authority: the file of certificates by which alone the server is believed. Nil for the one of `SSL_CERT_FILE`,
-  ///   which the library that encrypts knows and libcurl does not, and where there is none, for what libcurl was built with.
-  /// - Throws: `.unsupported` where libcurl is not installed.
+  /// - Parameter authority: the file with the only trusted certificates. Nil for `SSL_CERT_FILE`, which the TLS library knows
+  ///   and libcurl does not, and without that for libcurl's built-in default.
+  /// - Throws: `.unsupported` if libcurl is not installed.
   init(_ endpoint: Endpoint, authority: String?) throws(StoreError) {
     let library = try Self.load()
     guard let handle = library.easy_init() else {
@@ -32,17 +32,17 @@ struct HTTPExchange: ~Copyable {
 
   deinit {
     let (curl, ended) = (library, handle)
-    // What ends an encrypted connection is written too.
+    // The end of an encrypted connection is written too.
     ClosedPipe.ignored { curl.easy_cleanup(ended) }
   }
 
-  /// Whether libcurl can be loaded; nil, or why not.
+  /// Why libcurl cannot be loaded; nil if it can.
   static func obstacle() -> String? {
     do throws(StoreError) { _ = try load() } catch { return error.what }
     return nil
   }
 
-  // Once in a process, before any other call (curl.se/libcurl/c/curl_global_init.html).
+  // Once a process, before any other call (curl.se/libcurl/c/curl_global_init.html).
   private static let loaded: Result<coffer_libcurl, StoreError> = {
     var reason: UnsafePointer<CChar>?
     guard let table = coffer_libcurl_load(&reason) else {
@@ -57,13 +57,10 @@ struct HTTPExchange: ~Copyable {
 
   private static func load() throws(StoreError) -> coffer_libcurl { try loaded.get() }
 
-  /// Asks for the address alone.
   func get(_ cancellation: Cancellation?) throws -> HTTPAnswer {
     try run(["Accept: application/json"], cancellation)
   }
 
-  /// Sends `form`.
-  ///
   /// - Parameter authorization: the value of the header of that name; nil for none.
   func post(_ form: Form, authorization: SecretForm? = nil, _ cancellation: Cancellation?) throws -> HTTPAnswer {
     let body = try form.bytes()
@@ -87,10 +84,10 @@ struct HTTPExchange: ~Copyable {
     _ headers: [String], authorization: SecretForm? = nil, _ cancellation: Cancellation?
   ) throws -> HTTPAnswer {
     set(COFFER_CURLOPT_URL, endpoint.text)
-    // An answer that sends elsewhere would have the tokens follow.
+    // With a redirect the tokens would follow.
     set(COFFER_CURLOPT_FOLLOWLOCATION, 0)
     set(COFFER_CURLOPT_PROTOCOLS, (endpoint.isLoopback ? COFFER_CURLPROTO_HTTP : 0) | COFFER_CURLPROTO_HTTPS)
-    // A request to this machine itself must not go through a proxy.
+    // A request to this machine must not pass a proxy.
     if endpoint.isLoopback { set(COFFER_CURLOPT_NOPROXY, "*") }
     set(COFFER_CURLOPT_USERAGENT, "coffer")
     set(COFFER_CURLOPT_NOSIGNAL, 1)

@@ -1,9 +1,9 @@
 internal import CofferPlatform
 
-/// SHA-1, for one-time passwords, whose standard has fixed it (RFC 6238). Nothing of Coffer's own rests on it.
+/// SHA-1, only for one-time passwords, whose standard requires it (RFC 6238).
 ///
-/// libsodium has no SHA-1. HMAC needs no resistance to collisions, the property that it has lost. A library for 40 lines of a
-/// standard that will not change would be the larger risk.
+/// libsodium has no SHA-1. HMAC needs no resistance to collisions, the property that SHA-1 has lost. A library in place of 40
+/// lines of a fixed standard would be the larger risk.
 ///
 /// Source: RFC 3174, sections 4 to 6.1.
 enum SHA1 {
@@ -11,7 +11,7 @@ enum SHA1 {
   static let blockCount = 64
   private static let rounds = 80
 
-  /// Writes the hash of `message` to `digest`, which has ``count`` bytes. All that it works with is in guarded memory.
+  /// Writes the hash of `message` to `digest`, which has ``count`` bytes. It works in guarded memory only.
   static func hash(
     _ message: UnsafeRawBufferPointer, into digest: UnsafeMutableRawBufferPointer
   ) throws(SecretMemoryError) {
@@ -60,7 +60,7 @@ enum SHA1 {
       let next = rotate(a, 5) &+ function &+ e &+ schedule[index] &+ constant
       (a, b, c, d, e) = (next, a, rotate(b, 30), c, d)
     }
-    // One by one: an array of them would stay in ordinary memory.
+    // One by one: an array would stay in ordinary memory.
     chain[0] &+= a
     chain[1] &+= b
     chain[2] &+= c

@@ -1,8 +1,7 @@
 internal import CCofferSodium
 internal import CofferPlatform
 
-/// A hash function over secrets, whose result is a secret too: the hash of a password is as good as the password to who guesses
-/// it.
+/// A hash function over secrets, whose result is secret too: a guesser can test passwords against a password's hash.
 package enum SecretDigest: Sendable, CaseIterable {
   case sha1, sha256, sha512
 
@@ -18,7 +17,6 @@ package enum SecretDigest: Sendable, CaseIterable {
   /// Bytes of a block. Source: FIPS 180-4, figure 1.
   private var blockCount: Int { self == .sha512 ? 128 : SHA1.blockCount }
 
-  /// The hash of `message`.
   package func hash(_ message: borrowing SecretBytes) throws(SecretMemoryError) -> SecretBytes {
     var digest = try SecretBytes(zeros: count)
     try message.withUnsafeBytes { (bytes) throws(SecretMemoryError) in
@@ -27,7 +25,7 @@ package enum SecretDigest: Sendable, CaseIterable {
     return digest
   }
 
-  /// The hash of bytes that are no secret, such as a program's, in hexadecimal digits.
+  /// The hash of public bytes, such as a program's, in hexadecimal digits.
   package func digits(ofPublic message: UnsafeRawBufferPointer) throws(SecretMemoryError) -> String {
     var digest = [UInt8](repeating: 0, count: count)
     try digest.withUnsafeMutableBufferPointer { (out) throws(SecretMemoryError) in
@@ -48,7 +46,7 @@ package enum SecretDigest: Sendable, CaseIterable {
     return try hash(outer)
   }
 
-  /// The key, or its hash where it is longer than a block, filled up to a block and mixed with `pad`; then `message`.
+  /// The key, or its hash if it is longer than a block, filled up to a block and mixed with `pad`; then `message`.
   private func padded(
     _ key: borrowing SecretBytes, _ pad: UInt8, _ message: UnsafeRawBufferPointer
   ) throws(SecretMemoryError) -> SecretBytes {

@@ -1,8 +1,8 @@
 internal import CofferPlatform
 
-/// The hosts and the database that a place names.
+/// The hosts and the database of a place.
 ///
-/// Source: libpq, "Specifying Multiple Hosts": lists with commas, of which that of the ports may have one for all.
+/// Source: libpq, "Specifying Multiple Hosts": lists with commas; one port may serve all.
 struct PlaceParameters {
   private let hosts: [String], addresses: [String], ports: [String]
   let database: String
@@ -20,7 +20,7 @@ struct PlaceParameters {
 
   private func port(_ place: Int) -> String { place < ports.count ? ports[place] : ports.count == 1 ? ports[0] : "" }
 
-  /// The names of the hosts, or their addresses where they have none, and their ports; an empty name stands for libpq's own.
+  /// The hosts' names, or else addresses, and ports; an empty name stands for libpq's own.
   var named: [(host: String, port: String)] {
     (0..<count).map { place in
       let names = hosts.isEmpty ? addresses : hosts
@@ -28,8 +28,8 @@ struct PlaceParameters {
     }
   }
 
-  /// For each of several hosts, the parameters that lead to it alone; empty where there is one, and where the lists do not match,
-  /// which libpq refuses.
+  /// For each of several hosts, the parameters that lead to it alone; empty for one host, and for mismatched lists, which
+  /// libpq refuses.
   var alone: [[(String, String)]] {
     let matches = [hosts, addresses].allSatisfy { $0.isEmpty || $0.count == count } && [0, 1, count].contains(ports.count)
     guard count > 1, matches else { return [] }

@@ -1,21 +1,20 @@
-/// The tables of plain values on a server, in the schema of a place.
+/// The tables of plain values in a place's schema.
 ///
-/// A domain has a row of its own, which orders its writers, and a row for each of its last commits, by which a commit without an
-/// answer is found. Anybody who reads the database sees its names and values.
+/// A domain has a row that orders its writers, and a row for each of its last commits, by which a commit without an answer
+/// is found. Every reader of the database sees its names and values.
 enum PlainSchema {
   static let names = ["plain", "plain_commit", "plain_domain"]
 
-  /// Commits that are remembered of a domain, at most: those of some seconds, in which a client finds a server again.
+  /// The most remembered commits of a domain: those of some seconds, in which a client finds a server again.
   static let mostCommits: Int64 = 1024
 
-  /// The tables, as ``PostgresSchema/question`` answers it.
+  /// The tables, as ``PostgresSchema/question`` describes them.
   static let text =
     "plain.domain:text! plain.name:text! plain.form:bytea! plain.version:bigint! "
     + "plain_commit.domain:text! plain_commit.version:bigint! plain_commit.id:bytea! "
     + "plain_domain.domain:text! plain_domain.version:bigint! plain_domain.weight:bigint! plain_domain.names:bigint!"
 
-  /// The statements that make the tables. Names are compared by their bytes, in every collation. The index is for readers of
-  /// changes, who outnumber writers.
+  /// Names are compared bytewise under every collation. The index serves readers of changes, who outnumber writers.
   static func statements(_ schema: String, makesSchema: Bool) -> [String] {
     (makesSchema ? ["CREATE SCHEMA \(schema)"] : []) + [
       """
@@ -35,13 +34,12 @@ enum PlainSchema {
   }
 }
 
-/// One domain of plain values on a server.
 struct PlainTable: Sendable {
   let schema: String
   let domain: String
   /// The place, for messages.
   let place: String
 
-  /// Where commits are told of. No schema has a longer name than leaves room for it.
+  /// A schema's longest name leaves room for the suffix.
   var channel: String { "\(schema)_plain" }
 }

@@ -1,12 +1,11 @@
 internal import CofferPlatform
 internal import CofferVault
 
-// How transactions end.
 extension PostgresConnection {
-  /// Ends a transaction that failed. Where even that fails the connection is given up, and the server rolls back by itself.
+  /// Ends a failed transaction. If that fails too, the connection is given up, and the server rolls back.
   func rollBack(until deadline: ContinuousClock.Instant) {
     guard !isLost else { return }
-    // The queue may fail, and then nothing up to its end is done: the end comes first.
+    // The queue ends first: it may fail, and nothing is done up to its end.
     do throws(StoreError) { _ = try answers(doing: "roll back", until: deadline) } catch {}
     do throws(StoreError) {
       try perform("ROLLBACK", until: deadline)
@@ -14,16 +13,16 @@ extension PostgresConnection {
     } catch { giveUp() }
   }
 
-  /// Ends a transaction that read. Nobody waits for that: its answer is taken with the next transaction's first.
+  /// Ends a read without waiting: the next transaction takes the answer.
   func endReading(until deadline: ContinuousClock.Instant) throws(StoreError) {
     try perform("COMMIT", until: deadline)
     try send(until: deadline)
   }
 
-  /// Makes a transaction durable, after what `last` queues.
+  /// Commits durably, after the statements queued by `last`.
   ///
-  /// - Throws: ``/CofferPlatform/StoreError/Kind/outcomeUnknown`` where nobody answered, when ``isLost`` says so too, and where
-  ///   the server's standby may lack it; with any other error it was not made.
+  /// - Throws: ``/CofferPlatform/StoreError/Kind/outcomeUnknown`` if no answer came (``isLost`` is then true) or the
+  ///   server's standby may lack it; after any other error it was not made.
   func commit(
     at place: VaultPlace, until deadline: ContinuousClock.Instant, _ last: () throws(StoreError) -> Void
   ) throws(StoreError) {
@@ -37,7 +36,7 @@ extension PostgresConnection {
         rollBack(until: deadline)
         throw error
       }
-      // It may be on its way, or done. Nobody cancels it: a cancel that comes late hits something else.
+      // It may be on its way, or done. It is not canceled: a late cancel hits another statement.
       throw StoreError(
         .outcomeUnknown, "the server went away while the change was committed: whether it was made is not known",
         place: place.description, cure: "look at what is stored before you try again", underlying: error)

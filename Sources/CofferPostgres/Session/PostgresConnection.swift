@@ -2,53 +2,49 @@ internal import CCofferLibraries
 internal import CofferPlatform
 internal import CofferVault
 
-/// A connection in pipeline mode: statements are queued, and ``answers(until:)`` sends them and waits for all that they answer.
-/// No wait is without end. Used from one thread at a time.
+/// A connection in pipeline mode: ``answers(doing:until:)`` sends the queued statements, and waits for their answers. Every
+/// wait is limited. Used from one thread at a time.
 final class PostgresConnection {
   private let link: PostgresLink
-  /// The names of the statements that the server has prepared.
+  /// Names of statements prepared at the server.
   private var prepared: [String: String] = [:]
   private var queue: [Queued] = []
-  /// Answers that came before all were asked for.
+  /// Answers taken early.
   private var taken = Answers()
-  /// The kind of answer to a queued statement.
   private enum Queued {
-    /// That a statement was prepared.
+    /// Confirms a preparation.
     case prepared(String)
-    /// That it was done, or rows that nobody wants.
+    /// Confirms a statement, or has unwanted rows.
     case done
     case rows
   }
 
-  /// Rows that are wanted, and the first failure.
   private struct Answers {
     var rows: [PostgresResult] = []
     var failure: StoreError?
   }
 
-  /// Statements whose answers may wait at the server, at most. Without an end both sides might wait until the other one reads.
+  /// The most statements with pending answers. Without a limit each side might wait for the other to read.
   private static let mostQueued = 256
 
   init(_ link: PostgresLink) { self.link = link }
 
-  /// Whether it can be used no more.
+  /// Whether it cannot be used any more.
   var isLost: Bool { link.isLost }
-  /// Whether that is because the server did not answer in time.
+  /// Whether that is because of a late answer.
   var wasLate: Bool { link.wasLate }
 
-  /// Uses it no more.
   func giveUp() { _ = link.lost("speak to it") }
 
-  /// The parameters that the connection has, after service files, the environment and libpq's own defaults.
+  /// The parameters after service files, the environment and libpq's defaults.
   var parameters: [String: String] { link.handle.parameters }
 
-  /// The host that was reached, or the folder of its socket.
+  /// The reached host, or the folder of its socket.
   var host: String { link.handle.host }
 
-  /// The number of the server's process, as it was said when the connection was made: by a pooler, if there is one between.
+  /// The server's process id at the connection, perhaps from a pooler.
   var backend: String { String(link.handle.library.backend_pid(link.handle.pointer)) }
 
-  /// Whether the connection is encrypted by TLS.
   var usesTLS: Bool { link.handle.library.ssl_in_use(link.handle.pointer) != 0 }
 
   // MARK: Queueing
@@ -63,18 +59,17 @@ final class PostgresConnection {
 
   /// Queues a statement whose rows are wanted.
   ///
-  /// - Parameter isKept: whether the server is to keep it prepared.
+  /// - Parameter isKept: whether the server keeps it prepared.
   func ask(
     _ sql: String, _ parameters: [Parameter] = [], isKept: Bool = true, until deadline: ContinuousClock.Instant
   ) throws(StoreError) {
     try send(sql, parameters, .rows, isKept: isKept, until: deadline)
   }
 
-  /// Queues a statement whose rows, if there are any, nobody wants. Of many the server makes the older half while the next are
-  /// queued.
+  /// Queues a statement whose rows, if any, are not wanted. Of a long queue the server executes the older half meanwhile.
   ///
-  /// - Parameter changesOne: whether it must change one row. Where it does not, it fails at the server, and with it the commit
-  ///   behind it.
+  /// - Parameter changesOne: whether it must change one row. If not, it fails at the server, and with it the commit after
+  ///   it.
   func perform(
     _ sql: String, _ parameters: [Parameter] = [], changesOne: Bool = false, until deadline: ContinuousClock.Instant
   ) throws(StoreError) {
@@ -86,7 +81,7 @@ final class PostgresConnection {
     if let failure = taken.failure { throw failure }
   }
 
-  /// Queues the removal of the rows of `table` that fit `condition`. Where one is there afterwards, that fails at the server.
+  /// Queues the removal of matching rows. If one remains, that fails at the server.
   func remove(
     from table: String, where condition: String, _ parameters: [Parameter] = [], until deadline: ContinuousClock.Instant
   ) throws(StoreError) {
@@ -130,7 +125,7 @@ final class PostgresConnection {
     queue.append(queued)
   }
 
-  /// Where empty parameters point: NULL would stand for SQL's.
+  /// The address for empty parameters: NULL would mean SQL's.
   private static nonisolated(unsafe) let nowhere = UnsafeRawPointer(UnsafeMutableRawPointer.allocate(byteCount: 1, alignment: 1))
 
   private static func lend<Result>(_ texts: inout [[UInt8]], _ body: ([UnsafeRawBufferPointer]) -> Result) -> Result {
@@ -147,7 +142,7 @@ final class PostgresConnection {
     }
   }
 
-  /// Has the server prepare a statement that it does not know, and returns its name.
+  /// Prepares a new statement at the server, and returns its name.
   private func prepare(_ sql: String) throws(StoreError) -> String {
     if let name = prepared[sql] { return name }
     let name = Self.name(of: sql)
@@ -158,8 +153,8 @@ final class PostgresConnection {
     return name
   }
 
-  /// A name that its text alone has: whoever shares connections of the server, as a pool does, cannot run another statement by
-  /// it.
+  /// A name derived from the text alone: other clients of the server's connection, as in a pool, cannot run another
+  /// statement by it.
   private static func name(of sql: String) -> String {
     var hash: UInt64 = 14_695_981_039_346_656_037
     for byte in sql.utf8 { hash = (hash ^ UInt64(byte)) &* 1_099_511_628_211 }
@@ -168,21 +163,20 @@ final class PostgresConnection {
 
   // MARK: Answers
 
-  /// Sends the queue, without waiting for the answers.
   func send(until deadline: ContinuousClock.Instant) throws(StoreError) {
     guard link.handle.library.sync(link.handle.pointer) == 1 else { throw link.lost("speak to it") }
     syncs += 1
     try link.flush(until: deadline)
   }
 
-  /// How many ends of queues the server was sent, and has not answered.
+  /// The number of queue ends sent to the server and not yet answered.
   private var syncs = 0
 
   /// Sends the queue, and waits for all of its answers.
   ///
-  /// - Returns: those of the statements whose rows are wanted, in their order.
-  /// - Throws: the error of the first statement that failed; those after it were not run. ``isLost`` says whether the connection
-  ///   is lost.
+  /// - Returns: the wanted rows, in order of the statements.
+  /// - Throws: the error of the first failed statement; later ones were not run. ``isLost`` tells whether the connection is
+  ///   lost.
   func answers(doing: String = "speak to it", until deadline: ContinuousClock.Instant) throws(StoreError) -> [PostgresResult] {
     try send(until: deadline)
     try take(queue.count, doing, until: deadline)
@@ -199,7 +193,6 @@ final class PostgresConnection {
     return found.rows
   }
 
-  /// Takes the answers to the first `count` statements.
   private func take(_ count: Int, _ doing: String, until deadline: ContinuousClock.Instant) throws(StoreError) {
     link.beginCounting()
     let first = queue.prefix(count)
@@ -221,10 +214,10 @@ final class PostgresConnection {
     }
   }
 
-  /// How often the server has warned that its standby may lack a commit.
+  /// Counts the server's warnings that its standby may lack a commit.
   var warnings: Int32 { link.handle.warnings.pointee }
 
-  /// The answer to one statement; nil if it was not run because one before it failed.
+  /// The answer to one statement; nil if it was not run after an earlier failure.
   private func answer(_ doing: String, until deadline: ContinuousClock.Instant) throws(StoreError) -> PostgresResult? {
     var (found, failure) = (PostgresResult?.none, StoreError?.none)
     while let result = try link.next(until: deadline) {
@@ -235,7 +228,7 @@ final class PostgresConnection {
       case UInt32(COFFER_LIBPQ_PIPELINE_ABORTED):
         link.handle.library.clear(result)
       case UInt32(COFFER_LIBPQ_PIPELINE_SYNC):
-        // The end of an earlier queue that was sent without waiting.
+        // The end of an earlier queue, sent without waiting.
         link.handle.library.clear(result)
         syncs -= 1
         continue
@@ -251,7 +244,6 @@ final class PostgresConnection {
     return found
   }
 
-  /// Waits until somebody has told something on a channel that is listened to, `bell` was rung, or `time` is over; false where it
-  /// was rung.
+  /// Waits for a notice on the channel, a ring of `bell`, or the end of `time`; false after a ring.
   func waitForNotice(_ bell: Bell, for time: Duration) throws(StoreError) -> Bool { try link.waitForNotice(bell, for: time) }
 }

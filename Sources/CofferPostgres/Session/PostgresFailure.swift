@@ -1,10 +1,10 @@
 internal import CofferPlatform
 
-/// What PostgreSQL said of a statement that failed: its SQLSTATE, and none of its words, which the server chose.
+/// A failed statement's SQLSTATE, without its message, which the server chose.
 struct PostgresFailure: Error, CustomStringConvertible {
   let state: String
 
-  /// Five of the characters that such a code has; anything else is none.
+  /// Replaces anything but five valid characters.
   init(_ state: String?) {
     let isCode =
       state.map { $0.utf8.count == 5 && $0.utf8.allSatisfy { (48...57).contains($0) || (65...90).contains($0) } } ?? false
@@ -15,7 +15,7 @@ struct PostgresFailure: Error, CustomStringConvertible {
 }
 
 extension StoreError {
-  /// A statement that the server refused. Codes: "PostgreSQL Error Codes" of its documentation.
+  /// A statement refused by the server. Codes: "PostgreSQL Error Codes" of its documentation.
   init(_ failure: PostgresFailure, _ doing: String, place: String) {
     let (kind, cure) = Self.decision(failure.state)
     self.init(kind, "could not \(doing)", place: place, cure: cure, underlying: failure)
@@ -25,7 +25,7 @@ extension StoreError {
     switch state {
     case "55P03", "40001", "40P01": (.busy, "another machine is writing there: try again")
     case "57014": (.busy, "the server ended a statement that took too long: try again; coffer_timeout=SECONDS gives it more time")
-    // A change without an effect (`PostgresConnection.perform`), also found by a question that skips damage.
+    // A change without effect (`PostgresConnection.perform`), also found by a query that skips damage.
     case "22012", "25P02":
       (.tampered, "a row was not changed as it should be, so nothing was: ask who changes rows and triggers, or restore a backup")
     case "25P03", "57P05": (.busy, "the server ended a transaction that took too long: try again")
@@ -45,15 +45,15 @@ extension StoreError {
       (.unreachable, "the server went away: try again when it is there")
     case let state where state.hasPrefix("58") || state.hasPrefix("53") || state.hasPrefix("XX"):
       (.io(5), "ask who runs the server to look at its log; nothing was changed")
-    // The rest are statements that do not fit the tables. All of them are fixed, so the tables are wrong.
+    // Others mean statements that do not fit the tables. The statements are fixed, so the tables are wrong.
     default: (.damaged, "check a vault with verify, then restore a backup")
     }
   }
 }
 
-/// What libpq says where it does not let a program in at a server. Its words are English: the program sets no locale.
+/// libpq's messages after a failed connection. They are English: the program sets no locale.
 enum Unreached {
-  /// What libpq begins with where the place is to blame: `conninfo_uri_parse_options` and others of its fe-connect.c.
+  /// Starts of libpq's messages about a wrong place: `conninfo_uri_parse_options` and others of its fe-connect.c.
   private static let ofPlaces = [
     "invalid ", "missing ", "unexpected ", "end of string", "forbidden value", "definition of service", "could not match",
   ]
@@ -74,14 +74,14 @@ enum Unreached {
         .denied, "the server wants a password", "keep it in ~/.pgpass, a file of mode 0600, or in a service file of libpq's"
       )
     }
-    // Also in the midst of TLS's beginning, of which the text then speaks.
+    // Also while TLS begins, which the text then mentions.
     if ["SSL SYSCALL", "closed the connection", "Connection reset"].contains(where: text.contains) {
       return (.unreachable, unreached, "check that it is there and can be reached, then try again")
     }
     if text.contains("certificate") || text.contains("SSL") || text.contains("private key file") {
       return (.denied, "the server cannot be trusted", "check sslmode, sslrootcert and the name of the host")
     }
-    // Said before any server is asked.
+    // Reported before any contact with a server.
     if Self.ofPlaces.contains(where: text.hasPrefix) {
       return (
         .invalidName, "the place is none that libpq understands", "write it as libpq's documentation of connection URIs says"

@@ -2,12 +2,11 @@ internal import CCofferLibraries
 internal import CofferPlatform
 internal import CofferVault
 
-/// One connection of libpq's, freed with this value. A child that was forked leaves it alone: its parent speaks on the same
-/// socket.
+/// A connection of libpq, freed with this value. A forked child leaves it alone: its parent uses the same socket.
 struct PostgresHandle: ~Copyable {
   let library: coffer_libpq
   let pointer: OpaquePointer
-  /// How often the server has warned that its standby may lack a commit.
+  /// Counts the server's warnings that its standby may lack a commit.
   let warnings: UnsafeMutablePointer<Int32>
   private let process = getpid()
 
@@ -25,7 +24,6 @@ struct PostgresHandle: ~Copyable {
     warnings.deallocate()
   }
 
-  /// Has libpq begin to connect.
   static func begin(
     _ connection: String, _ place: VaultPlace, _ options: [(String, String)], overriding: [(String, String)] = []
   ) throws(StoreError) -> PostgresHandle {
@@ -46,14 +44,14 @@ struct PostgresHandle: ~Copyable {
     return PostgresHandle(library, pointer)
   }
 
-  /// What `place` is known by, without a server. libpq puts the parameters of a place together before it looks at them, and one
-  /// that it does not know keeps it from going on.
+  /// The names of `place`, without a server. libpq assembles a place's parameters before it checks them, and stops at an
+  /// unknown one.
   static func names(_ place: PostgresPlace) throws(StoreError) -> PlaceNames {
     let handle = try unconnected(place)
     return PlaceNames(PlaceParameters(handle.parameters), host: handle.host, name: place.name)
   }
 
-  /// The parameters of `place`, after service files, the environment and libpq's own defaults, without a server.
+  /// The parameters of `place` as libpq completes them, without a server.
   static func parameters(of place: PostgresPlace) throws(StoreError) -> PlaceParameters {
     PlaceParameters(try unconnected(place).parameters)
   }
@@ -62,14 +60,14 @@ struct PostgresHandle: ~Copyable {
     try begin(place.connection, VaultPlace(place.url), [], overriding: [("target_session_attrs", "none")])
   }
 
-  /// The parameters that the connection has, after service files, the environment and libpq's own defaults.
+  /// The parameters after service files, the environment and libpq's defaults.
   var parameters: [String: String] {
     let options = library.options(pointer)
     defer { library.free_options(options) }
     var found: [String: String] = [:]
     var next = options
     while let option = next, let keyword = option.pointee.keyword {
-      // A password is nobody's business here.
+      // Passwords are omitted.
       let isSecret = option.pointee.dispchar.map { $0.pointee == UInt8(ascii: "*") } ?? false
       if !isSecret, let value = option.pointee.val { found[String(cString: keyword)] = String(cString: value) }
       next = option + 1
@@ -77,6 +75,6 @@ struct PostgresHandle: ~Copyable {
     return found
   }
 
-  /// The host that was reached, or the folder of its socket.
+  /// The reached host, or the folder of its socket.
   var host: String { library.host(pointer).map { String(cString: $0) } ?? "" }
 }

@@ -1,7 +1,7 @@
 internal import CCofferLibraries
 internal import CofferPlatform
 
-/// libpq, loaded when a place first names a server of PostgreSQL.
+/// libpq, loaded for the first place on a server.
 enum PostgresLibrary {
   private enum Loaded {
     case table(coffer_libpq)
@@ -14,7 +14,7 @@ enum PostgresLibrary {
     return .obstacle(reason.map { String(cString: $0) } ?? "")
   }()
 
-  /// - Throws: ``/CofferPlatform/StoreError/Kind/unsupported`` where libpq is not installed, or is older than 14.
+  /// - Throws: ``/CofferPlatform/StoreError/Kind/unsupported`` if libpq is not installed, or older than 14.
   static func load() throws(StoreError) -> coffer_libpq {
     switch loaded {
     case .table(let table): return table

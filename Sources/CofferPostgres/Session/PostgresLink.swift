@@ -2,21 +2,19 @@ internal import CCofferLibraries
 internal import CofferPlatform
 internal import CofferVault
 
-/// One connection to a server: what goes to it and comes from it, whether it can still be used, and every wait for it, which has
-/// an end.
+/// A connection to a server: its traffic, its state, and its waits, each with a limit.
 final class PostgresLink {
   let handle: PostgresHandle
   let place: VaultPlace
-  /// What helps where the server cannot be reached, beside waiting for it.
+  /// The cure for an unreachable server, besides waiting.
   private let away: StoreError.Remedy?
-  /// Whether it can be used no more.
+  /// Whether it cannot be used any more.
   private(set) var isLost = false
-  /// Whether that is because the server did not answer in time.
+  /// Whether that is because of a late answer.
   private(set) var wasLate = false
-  /// Bytes that came since they were counted anew, and those that the socket had when libpq was last let read it.
+  /// Bytes received since the last reset, and bytes in the socket at libpq's last read.
   private var received = 0, waiting = 0
-  /// Bytes that the answers to one queue have, at most: some four times those of 256 records with a value and a description of 64
-  /// KiB each.
+  /// The most bytes of answers to one queue: about four times 256 records with a value and a description of 64 KiB each.
   static let mostReceived = 128 << 20
 
   /// Connects, and sets it to pipeline mode.
@@ -55,23 +53,22 @@ final class PostgresLink {
     }
   }
 
-  /// Whether libpq still takes it for connected.
+  /// Whether libpq still considers it connected.
   func check(_ doing: String) throws(StoreError) {
     guard handle.library.status(handle.pointer) == COFFER_LIBPQ_CONNECTION_OK else { throw lost(doing) }
   }
 
-  /// The next answer of libpq's, nil at the end of one statement's.
+  /// libpq's next answer, nil at the end of a statement's.
   func next(until deadline: ContinuousClock.Instant) throws(StoreError) -> OpaquePointer? {
     while handle.library.is_busy(handle.pointer) != 0 {
       guard try wait(for: Int16(POLLIN), until: deadline) else { throw late() }
       guard handle.library.consume(handle.pointer) == 1 else { throw lost("read its answer") }
-      // Whoever listens looks once it was let in. libpq would keep all that it hears.
+      // A listener reads the rows after connecting. libpq would keep all notices.
       _ = takeNotices()
     }
     return handle.library.result(handle.pointer)
   }
 
-  /// Sends the queue.
   func flush(until deadline: ContinuousClock.Instant) throws(StoreError) {
     while true {
       let code = handle.library.flush(handle.pointer)
@@ -82,9 +79,8 @@ final class PostgresLink {
     }
   }
 
-  /// Waits until the socket is ready; false at `deadline`.
   private func wait(for events: Int16, until deadline: ContinuousClock.Instant) throws(StoreError) -> Bool {
-    // libpq takes up to 8 KiB each time it reads, regardless of later bytes.
+    // libpq reads up to 8 KiB at a time, regardless of later bytes.
     if waiting > 0 { received += max(waiting - unread, min(waiting, 8192)) }
     guard received <= Self.mostReceived else {
       isLost = true
@@ -103,16 +99,14 @@ final class PostgresLink {
     }
   }
 
-  /// Counts received bytes from now on.
   func beginCounting() { (received, waiting) = (0, 0) }
 
-  /// Bytes that came and that libpq has not read.
+  /// Received bytes that libpq has not read.
   private var unread: Int {
     var count: Int32 = 0
     return ioctl(handle.library.socket(handle.pointer), UInt(FIONREAD), &count) == 0 ? Int(count) : 0
   }
 
-  /// Takes notices on channels; whether there were any.
   private func takeNotices() -> Bool {
     var isTold = false
     while let notice = handle.library.notifies(handle.pointer) {
@@ -122,8 +116,7 @@ final class PostgresLink {
     return isTold
   }
 
-  /// Waits until somebody has told something on a channel that is listened to, `bell` was rung, or `time` is over; false where it
-  /// was rung, and where the server said something else.
+  /// Waits for a notice, a ring of `bell`, or the end of `time`; false after a ring, and after other data from the server.
   func waitForNotice(_ bell: Bell, for time: Duration) throws(StoreError) -> Bool {
     var waiting = [
       pollfd(fd: handle.library.socket(handle.pointer), events: Int16(POLLIN), revents: 0),
@@ -139,7 +132,7 @@ final class PostgresLink {
 
   // MARK: Errors
 
-  /// The error for a lost connection, which it is from now on.
+  /// Marks the connection as lost, and returns the error.
   func lost(_ doing: String) -> StoreError {
     isLost = true
     return StoreError(
@@ -154,8 +147,7 @@ final class PostgresLink {
       cure: "try again; a place may say coffer_timeout=SECONDS for another time")
   }
 
-  /// What libpq says of a server that was not reached. Part of it may be the server's, which chose it: letters alone are
-  /// repeated.
+  /// libpq's message about an unreachable server. The server may have chosen part of it: only printable ASCII is repeated.
   private func unreachable() -> StoreError {
     isLost = true
     let text = handle.library.error_message(handle.pointer).map { String(cString: $0) } ?? ""

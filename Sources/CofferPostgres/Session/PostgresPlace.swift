@@ -1,33 +1,32 @@
 internal import CofferPlatform
 
-/// A vault on a PostgreSQL server: `postgresql://[user@]host[,host2]/database[?options]#name`, where the name is `main` unless it
-/// is given.
+/// A vault on a PostgreSQL server: `postgresql://[user@]host[,host2]/database[?options]#name`; the name is `main` by
+/// default.
 ///
-/// The part before `#` is libpq's: "libpq — C Library, Connection URIs". A password is refused, because a place appears in
+/// The part before `#` is libpq's: "libpq — C Library, Connection URIs". A password is refused, because places appear in
 /// arguments, messages and unit files; libpq finds one in `~/.pgpass`.
 struct PostgresPlace: Sendable {
-  /// The schemes that libpq knows.
+  /// libpq's schemes.
   static let schemes = ["postgresql", "postgres"]
-  /// Bytes of a name: with `coffer_` before it an identifier has 63 at most, and a copy's has its time behind it.
+  /// An identifier has at most 63 bytes: it begins with `coffer_`, and a copy's ends with its time.
   private static let longestName = 50
-  /// How long anything is waited for, unless the place says otherwise.
+  /// Seconds that any wait may take, unless the place sets them.
   private static let usualPatience = 15
-  /// A day: a wait that is longer is none that anybody sits through.
+  /// A day: nobody waits longer.
   private static let mostPatience = 86_400
 
-  /// As it was given.
+  /// As given.
   let url: String
-  /// What libpq is given.
+  /// The part for libpq.
   let connection: String
   let name: String
-  /// Whether the vault may be written where the server acknowledges a commit before it is durable.
+  /// Whether to write although the server acknowledges commits before they are durable.
   let allowsAsynchronousCommit: Bool
   let patience: Duration
 
-  /// The schema that holds the vault's tables.
   var schema: String { "coffer_\(name)" }
 
-  /// The prefix of the names of this vault's copies; a time of 13 digits follows.
+  /// The prefix of the names of copies; a time of 13 digits follows.
   var nameOfCopies: String { "\(name.prefix(Self.longestName - 21))_before_" }
 
   /// - Throws: ``/CofferPlatform/StoreError/Kind/invalidName``.
@@ -49,7 +48,7 @@ struct PostgresPlace: Sendable {
     for option in query.map({ rest[rest.index(after: $0)...].split(separator: "&") }) ?? [] {
       let halves = option.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
       let value = halves.count == 2 ? String(halves[1]) : ""
-      // Of a name that is not encoded well libpq says so.
+      // libpq reports a badly encoded name.
       switch PercentEncoding.decode(halves[0].utf8).map({ String(decoding: $0, as: UTF8.self) }) {
       case "password", "sslpassword": throw Self.password()
       case "coffer_timeout":
@@ -85,7 +84,7 @@ struct PostgresPlace: Sendable {
       "leave it out, and keep it in ~/.pgpass, a service file or a certificate of libpq's")
   }
 
-  /// Of a place that may hold a password, which the message therefore leaves out.
+  /// The place may hold a password, so the message omits it.
   private static func malformed(_ what: String, _ cure: String) -> StoreError {
     StoreError(.invalidName, what, place: "postgresql://…", cure: cure)
   }

@@ -2,15 +2,15 @@ internal import CCofferLibraries
 internal import CofferPlatform
 internal import CofferVault
 
-/// The rows of one answer, held by libpq. Lent bytes live as long as this.
+/// The rows of an answer, held by libpq. Lent bytes live as long as this object.
 ///
-/// A server can answer anything: each column is checked for its type and length.
+/// A server can answer anything: each column's type and length are checked.
 final class PostgresResult {
   /// Types of columns: `BYTEAOID`, `INT8OID`.
   static let bytea: UInt32 = 17, bigint: UInt32 = 20
 
-  /// A parameter of type `bigint[]`, in binary: dimensions, whether there are NULLs, type, length and first subscript; then each
-  /// number after its length. Source: PostgreSQL, `array_recv` in "arrayfuncs.c".
+  /// A parameter of type `bigint[]`, in binary: dimensions, whether there are NULLs, type, length and first subscript; then
+  /// each number after its length. Source: PostgreSQL, `array_recv` in "arrayfuncs.c".
   static func array(of numbers: [Int64]) -> [UInt8] {
     let head = [numbers.isEmpty ? 0 : 1, 0, UInt32(bigint)] + (numbers.isEmpty ? [] : [UInt32(clamping: numbers.count), 1])
     var bytes: [UInt8] = []
@@ -37,7 +37,7 @@ final class PostgresResult {
 
   deinit { library.clear(handle) }
 
-  /// Checks that the columns are of `types`, in binary.
+  /// Checks that the columns have `types`, in binary.
   ///
   /// - Throws: ``/CofferPlatform/StoreError/Kind/tampered``.
   func check(_ types: [UInt32]) throws(StoreError) {
@@ -61,7 +61,7 @@ final class PostgresResult {
       start: library.value(handle, Int32(row), column), count: Int(library.length(handle, Int32(row), column)))
   }
 
-  /// A `bytea`, lent, whose length is one of `lengths`.
+  /// A `bytea`, lent, with a length in `lengths`.
   func bytes(_ row: Int, _ column: Int32, _ lengths: ClosedRange<Int>) throws(StoreError) -> UnsafeRawBufferPointer {
     let bytes = try bytes(row, column)
     guard lengths.contains(bytes.count) else {
@@ -72,12 +72,12 @@ final class PostgresResult {
     return bytes
   }
 
-  /// A text that was asked for as one.
+  /// A text column.
   func text(_ row: Int, _ column: Int32) throws(StoreError) -> String {
     String(decoding: try bytes(row, column), as: UTF8.self)
   }
 
-  /// The error for rows that the vault cannot have.
+  /// The error for rows that no vault has.
   func tampered(_ what: String) -> StoreError {
     StoreError(
       .tampered, what, place: place.description,

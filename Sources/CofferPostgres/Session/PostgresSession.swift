@@ -1,33 +1,32 @@
 internal import CofferPlatform
 internal import CofferVault
 
-/// A connection to the server of one place that is made again when it was lost, with all that a vault needs of it set.
+/// A connection to a place's server, with a vault's settings, remade after a loss.
 final class PostgresSession {
   let place: PostgresPlace
-  /// Longest wait for anything.
+  /// The longest wait for anything.
   let patience: Duration
-  /// What helps where the server cannot be reached: of a vault there may be a mirror, of settings there is none.
+  /// The cure for an unreachable server: a vault may have a mirror, settings have none.
   private let away: StoreError.Remedy?
   private var connection: PostgresConnection?
   /// The server's facts at the last contact.
   private(set) var facts = Facts()
-  /// Counts connections.
+  /// The number of connections made.
   private(set) var made = 0
 
   /// Facts about a server and this role.
   struct Facts {
-    /// The place under the names that its hosts have.
+    /// The place under its hosts' names.
     var found: VaultPlace?
-    /// The tables of the vault in the place's schema, as ``PostgresSchema/text`` says it; empty where there are none.
+    /// The vault's tables in the schema, in the form of ``PostgresSchema/text``; empty if there are none.
     var tables = ""
     var hasSchema = false
-    /// Whether there is any table that is none of plain values.
+    /// Whether there is any table other than those of plain values.
     var hasVault: Bool { !tables.isEmpty }
     var mayWrite = false
-    /// The tables of plain values, as ``PlainSchema/text`` says it; empty where there are none.
+    /// The tables of plain values, in the form of ``PlainSchema/text``; empty if there are none.
     var plainTables = ""
     var mayWritePlain = false
-    /// The encoding of text in the database.
     var encoding = ""
     /// The names of the database itself.
     var database: [[UInt8]] = []
@@ -39,13 +38,13 @@ final class PostgresSession {
     self.patience = patience.map { .milliseconds(Int64($0)) } ?? place.patience
   }
 
-  /// What errors are said of.
+  /// The place in errors.
   var shown: VaultPlace { facts.found ?? VaultPlace(place.url) }
 
-  /// Later than the server's own limits, so that the server reports a timeout first.
+  /// Later than the server's own limits: the server reports a timeout first.
   var deadline: ContinuousClock.Instant { .now + patience + .seconds(2) }
 
-  /// A connection that can be used, made anew where the last one was lost.
+  /// A usable connection, remade after a loss.
   func open() throws(StoreError) -> PostgresConnection {
     if let connection, !connection.isLost { return connection }
     connection = nil
@@ -58,17 +57,17 @@ final class PostgresSession {
   }
 
   private var milliseconds: Int64 { Int64(patience / .milliseconds(1)) }
-  /// Seconds between two questions whether somebody is still there.
+  /// Seconds between checks whether the peer is alive.
   private var seconds: Int64 { max(2, (milliseconds + 999) / 1000) }
 
-  /// Connects to the first of the place's hosts that lets this program in and can be written. libpq itself would wait for one
-  /// that is silent until the time of all is over: its `connect_timeout` is for calls that block.
+  /// Connects to the place's first host that accepts this program and is writable. libpq would spend all hosts' time on a
+  /// silent one: its `connect_timeout` is for blocking calls.
   private func connect(_ parameters: PlaceParameters) throws(StoreError) -> PostgresLink {
     let options = [
       ("fallback_application_name", "coffer"), ("connect_timeout", String(seconds)), ("client_encoding", "UTF8"),
-      // A standby's lag would be a roll-back. Of a server whose transactions only read by default, reading is all that is wanted.
+      // A standby's lag would be a rollback. From a server with read-only transactions by default, only reading is wanted.
       ("target_session_attrs", "primary"), ("tcp_user_timeout", String(milliseconds)), ("keepalives_idle", String(seconds)),
-      // Else Linux asks again after 75 s, and who only listens knows nothing until then.
+      // Otherwise Linux asks again after 75 s, until when a mere listener notices nothing.
       ("keepalives_interval", String(seconds)),
     ]
     let hosts = parameters.alone
@@ -88,8 +87,8 @@ final class PostgresSession {
 
   func close() { connection = nil }
 
-  /// Has `body` begin a transaction; again where the connection that was there turns out to be gone: a server that was restarted
-  /// since is there again, and nothing was asked of it yet.
+  /// Begins a transaction by `body`, and retries after the loss of an existing connection: the server may have been
+  /// restarted, and nothing was asked of it yet.
   func begin<Result>(_ body: (PostgresConnection) throws(StoreError) -> Result) throws(StoreError) -> Result {
     let before = made
     let connection = try open()
@@ -99,7 +98,7 @@ final class PostgresSession {
     }
   }
 
-  /// Refuses to write where the server said that it does not wait for the disk, unless the place says so.
+  /// Refuses to write if the server does not wait for its disk, unless the place allows it.
   func checkDurability(_ isAsynchronous: Int64) throws(StoreError) {
     guard isAsynchronous != 0, !place.allowsAsynchronousCommit else { return }
     throw StoreError(
@@ -107,8 +106,7 @@ final class PostgresSession {
       cure: "set synchronous_commit and fsync to on; or say coffer_allow_async=1 in the place, and lose what a crash takes")
   }
 
-  /// Begins a transaction and makes tables in it by `statements`, where the server waits for its disk; it is for the caller to
-  /// commit.
+  /// Makes tables by `statements` in a new transaction, if the server waits for its disk; the caller commits.
   func makeTables(_ statements: [String], _ doing: String) throws(StoreError) -> PostgresConnection {
     let connection = try open()
     do throws(StoreError) {
@@ -148,12 +146,12 @@ final class PostgresSession {
     return facts
   }
 
-  /// Sets what a connection needs where `backend` is the process that it speaks to, and looks at the tables. What a pooler hands
-  /// to others must not have it, nor a statement that is kept prepared.
+  /// Sets the connection's settings if it speaks to the process `backend`, and reads the tables. A pooler's shared
+  /// connection must get neither settings nor prepared statements.
   ///
-  /// No schema that others can make things in is looked into: all names but the system's are written out. Each question has one
-  /// good plan, by an index: to think of another one for each value costs more than many of them take. A machine that is gone
-  /// sends no end: the server asks for it, as it holds locks for it.
+  /// Schemas in which others can make objects are not searched: all names but the system's are qualified. Each query has one
+  /// good plan, by an index: planning for each value costs more than many of them take. A machine that is gone sends no end:
+  /// the server probes it, as it holds locks for it.
   private func settle(
     _ new: PostgresConnection, behind backend: String
   ) throws(StoreError) -> (backend: String, tables: PostgresResult) {
@@ -177,9 +175,8 @@ final class PostgresSession {
     return (try answers[0].text(0, 0), answers[1])
   }
 
-  /// Looks whether a pooler hands each transaction another connection: then a second client of it meets the process that the
-  /// first one had, or the first one meets another. By turns no pool has the same order as one that keeps a connection for its
-  /// client.
+  /// Checks whether a pooler gives each transaction another connection: then a second client meets the first one's process,
+  /// or the first one meets another. Taking turns distinguishes any pool from connections kept for one client.
   private func checkPool(_ new: PostgresConnection, _ backend: String, _ parameters: PlaceParameters) throws(StoreError) {
     let other = PostgresConnection(try connect(parameters))
     for (connection, isOther) in [(other, true), (new, false), (new, false), (other, true), (new, false), (new, false)] {
@@ -195,7 +192,7 @@ final class PostgresSession {
   }
 }
 
-/// The tables of a vault on a server, which are those of a file.
+/// The tables of a vault on a server, equal to those of a file.
 enum PostgresSchema {
   private static let tables: [(name: String, columns: [(name: String, type: String, isNullable: Bool)])] = [
     ("decided", [("txid", "bytea", false), ("outcome", "bigint", false), ("time", "bigint", false)]),
@@ -210,14 +207,13 @@ enum PostgresSchema {
 
   static let names = tables.map(\.name)
 
-  /// The tables, as ``question`` answers it of a vault.
+  /// The tables, as ``question`` describes a vault's.
   static let text = tables.map { table in
     table.columns.map { "\(table.name).\($0.name):\($0.type)\($0.isNullable ? "" : "!")" }.joined(separator: " ")
   }.joined(separator: " ")
 
-  /// Whether there is the schema $1, its tables, and whether this role may write to them; the same of plain values, and what the
-  /// database keeps text in. Rows of a relation that is no plain table, as of a view, are none of a vault's. Of tables that are
-  /// too many, the first do.
+  /// Whether the schema $1 exists, its tables, and whether this role may write to them; the same for plain values, and the
+  /// database's encoding. Only plain tables count, not views. A description that is too long is cut.
   static let question = """
     SELECT CASE WHEN n.oid IS NULL THEN '0' ELSE '1' END, left(\(described("NOT IN")), 4096), \(mayWrite("NOT IN")),
       left(\(described("IN")), 4096), \(mayWrite("IN")), current_setting('server_encoding')
@@ -248,10 +244,10 @@ enum PostgresSchema {
     "c.relname \(which) (\(PlainSchema.names.map { "'\($0)'" }.joined(separator: ", ")))"
   }
 
-  /// A column of bytes, of which at most one more comes than there can be.
+  /// A column of bytes, cut to one more than the maximum.
   static func cut(_ column: String, _ most: Int) -> String { "substring(\(column) FROM 1 FOR \(most + 1))" }
 
-  /// What makes the tables. Sealed bytes cannot be compressed, and nobody tries.
+  /// Sealed bytes cannot be compressed: compression is off.
   static func statements(_ schema: String, makesSchema: Bool = true) -> [String] {
     (makesSchema ? ["CREATE SCHEMA \(schema)"] : [])
       + tables.flatMap { table in
@@ -272,13 +268,11 @@ enum PostgresSchema {
       THEN 1::bigint ELSE 0::bigint END
     """
 
-  /// What copies the vault's rows to another schema.
   static func copying(_ schema: String, to copy: String) -> [String] {
     statements(copy) + tables.map { "INSERT INTO \(copy).\($0.name) SELECT * FROM \(schema).\($0.name)" }
   }
 
-  /// What lets roles read or write all that is in a place, for who runs the server and makes the tables: also those that it makes
-  /// later.
+  /// The statements for an administrator that let roles read or write a place, including its later tables.
   static func grants(_ schema: String, readers: String, writers: String) -> [String] {
     let rights = [("SELECT", "\(readers), \(writers)"), ("INSERT, UPDATE, DELETE", writers)]
     return ["GRANT USAGE ON SCHEMA \(schema) TO \(readers), \(writers);"]
@@ -287,8 +281,8 @@ enum PostgresSchema {
   }
 }
 
-/// The names of a place on a server in a pin's name: one for each host among its parameters, after libpq's defaults, service file
-/// and environment were applied. User, options and address take no part, because they lead to the same rows.
+/// A place's names in a pin's name: one for each host among its parameters, after libpq's defaults, service file and
+/// environment. User, options and address do not count: they lead to the same rows.
 struct PlaceNames {
   private(set) var all: [[UInt8]] = []
 
@@ -305,7 +299,7 @@ struct PlaceNames {
     }
   }
 
-  /// A host in lower case without its final dot, or the folder of a socket without links.
+  /// A host in lower case without its final dot, or a socket's folder without links.
   private static func canonical(_ host: String) -> String {
     guard host.hasPrefix("/") else {
       let lower = host.lowercased()

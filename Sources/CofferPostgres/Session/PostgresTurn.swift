@@ -3,16 +3,16 @@ internal import CofferVault
 internal import CofferVaultRows
 internal import Synchronization
 
-/// A lock of the server's that goes with its connection: "PostgreSQL, Advisory Locks". Whoever may connect to the database can
-/// take it too, and keep others waiting.
+/// A lock of the server's that ends with its connection: "PostgreSQL, Advisory Locks". Every user of the database can take
+/// it, and keep others waiting.
 final class PostgresTurn: ServerTurn {
-  /// Handed from the thread that made it to the one that ends it.
+  /// Passed from the thread that made it to the one that ends it.
   private struct Held: @unchecked Sendable { let session: PostgresSession }
   private let held: Mutex<Held?>
 
   private init(_ session: PostgresSession) { held = Mutex(Held(session: session)) }
 
-  /// Nil while another connection has it.
+  /// Nil while another connection holds it.
   static func take(_ place: PostgresPlace) throws(StoreError) -> PostgresTurn? {
     let session = PostgresSession(place, patience: nil)
     let connection = try session.open()

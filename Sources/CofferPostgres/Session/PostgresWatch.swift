@@ -3,29 +3,29 @@ internal import CofferVault
 internal import Synchronization
 internal import SystemPackage
 
-/// A connection of its own that hears of commits to one place, made again whenever it is lost.
+/// A connection that listens for commits to one place, remade after every loss.
 ///
-/// It listens first and calls then, so that nothing falls between; the receiver reads the rows, and finds changes from a time
-/// without a connection. A server can withhold a notice as it can withhold rows: the next look finds the change.
+/// It listens before it calls the body, so that nothing is missed; the body reads the rows, and finds changes made without a
+/// connection. A server can withhold notices like rows: the next call finds the change.
 final class PostgresWatch: Sendable {
   private let place: PostgresPlace
   private let bell: Bell
   private let hasEnded = Atomic<Bool>(false)
-  /// What throws is called again, once there is another connection.
+  /// If it throws, it is called again on the next connection.
   typealias Body = @Sendable () throws(StoreError) -> Void
   private let channel: String
   private let away: StoreError.Remedy?
   private let body: Body
-  /// A thread that waits and calls a body which reads rows.
+  /// For a body that reads rows.
   private static let stackBytes = 512 * 1024
-  /// Without a notice the body is called this often: a server can keep to itself that there was a commit.
+  /// The pause between calls of the body without a notice: a server can withhold one.
   private let interval: Duration
-  /// A look is followed by a rest as long, but no longer than this: whoever tells without an end keeps nobody busy all the time.
+  /// A call is followed by an equal rest, up to this limit: endless notices must not keep anybody busy.
   private static let longestRest = Duration.seconds(1)
-  /// Before a lost connection is made again, in milliseconds.
+  /// Before reconnecting, in milliseconds.
   private static let pause: Int32 = 500
 
-  /// Of commits to the vault there.
+  /// Watches commits to the place's vault.
   convenience init(_ place: PostgresPlace, _ body: @escaping Body) throws(StoreError) {
     try self.init(place, channel: place.schema, away: .readMirror, body)
   }
@@ -33,7 +33,7 @@ final class PostgresWatch: Sendable {
   /// - Parameters:
   ///   - channel: the channel to listen on.
   ///   - away: the cure if the server cannot be reached.
-  ///   - interval: how often the body is called without a notice.
+  ///   - interval: the pause between calls of the body without a notice.
   init(
     _ place: PostgresPlace, channel: String, away: StoreError.Remedy?, lookingEvery interval: Duration = .seconds(60),
     _ body: @escaping Body
@@ -48,7 +48,7 @@ final class PostgresWatch: Sendable {
 
   /// Listens until the subscription ends.
   func start() throws(StoreError) -> Subscription {
-    // The first connection is made here, so that whoever cannot listen is told.
+    // The first connection is made here, so that its failure is reported.
     let first = try listen()
     let held = Mutex<Held?>(Held(connection: first))
     try DetachedThread.start(stackBytes: Self.stackBytes, place: FilePath("postgresql")) { [self] in
@@ -60,7 +60,7 @@ final class PostgresWatch: Sendable {
     }
   }
 
-  /// Handed from the thread that made it to the one that uses it.
+  /// Passed from the thread that made it to the one that uses it.
   private struct Held: @unchecked Sendable {
     let connection: PostgresSession
   }

@@ -1,10 +1,9 @@
 internal import CofferPlatform
 internal import CofferStorage
 
-/// The plain half of a transaction whose other half goes to a vault in the same database. The vault's connection makes both in
-/// one transaction of the server.
+/// The plain half of a transaction with a vault in the same database, whose connection makes both.
 ///
-/// - Note: unchecked, because it is made, handed to the vault and read within one call, on one thread.
+/// - Note: unchecked, because it is made, passed to the vault and read within one call, on one thread.
 final class PlainHalf: CompanionWrites, @unchecked Sendable {
   private let write: PlainWrite
   private let expectations: [String: PlainForm?]
@@ -15,10 +14,10 @@ final class PlainHalf: CompanionWrites, @unchecked Sendable {
 
   enum State {
     case waiting
-    /// It is in a transaction, which was not made.
+    /// Part of a transaction that was not made.
     case begun
     case made
-    /// Nobody answered the commit.
+    /// The commit was not answered.
     case lost
   }
 
@@ -53,10 +52,8 @@ final class PlainHalf: CompanionWrites, @unchecked Sendable {
     try write.queue(connection, deadline)
   }
 
-  /// Notes what became of the vault's transaction.
   func end(_ state: State) { self.state = state }
 
-  /// Why the two halves of a transaction cannot be made together.
   static func apart(_ place: String) -> StoreError {
     StoreError(
       .unsupported, "a transaction writes to this plain store and to a vault that is not opened here in the same database",

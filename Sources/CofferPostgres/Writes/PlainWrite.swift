@@ -2,20 +2,19 @@ internal import CofferDefaults
 internal import CofferPlatform
 internal import CofferStorage
 
-/// One write to a domain on a server, in a transaction that the caller begins and ends: it takes the domain's lock and reads the
-/// values to change, and later queues the changes.
+/// A write to a domain, in the caller's transaction: it takes the domain's lock and reads the values to change, and later
+/// queues the changes.
 final class PlainWrite {
   let table: PlainTable
   private let names: [String]
-  /// By the bytes of the names, which tell them apart here.
+  /// By the bytes of the names, which distinguish them here.
   private var old: [[UInt8]: PlainForm] = [:]
-  /// The domain's row.
   private var domain = Domain()
-  /// The number of the commit that this is part of.
+  /// The number of its commit.
   var version: Int64 { domain.version + 1 }
-  /// Tells the commit from any other.
+  /// Identifies the commit.
   let id = TransactionID.random()
-  /// What changes something.
+  /// The changes that have an effect.
   private(set) var effects: [(name: String, form: PlainForm?)] = []
 
   /// The highest count in a domain's row: more commits than ever happen.
@@ -29,17 +28,16 @@ final class PlainWrite {
     self.names = names.filter { seen.insert(Array($0.utf8)).inserted }
   }
 
-  /// The value of one of the names.
   subscript(_ name: String) -> PlainForm? { old[Array(name.utf8)] }
 
   // MARK: Beginning
 
-  /// Takes the lock of all writers of the domain, and reads.
+  /// Takes the lock of the domain's writers, and reads.
   func begin(_ connection: PostgresConnection, _ session: PostgresSession) throws(StoreError) {
     (old, effects) = ([:], [])
     var answers = try ask(connection, session)
     if answers[0].count == 0 {
-      // Nobody has written to the domain. Whoever does so in this moment is waited for here.
+      // The domain has no row yet. This waits for another writer that makes it.
       try connection.perform(
         """
         INSERT INTO \(table.schema).plain_domain (domain, version, weight, names) VALUES ($1, 0, 0, 0) ON CONFLICT DO NOTHING
@@ -51,7 +49,7 @@ final class PlainWrite {
     guard row.count == 1 else { throw table.damaged("the domain's row is missing") }
     try session.checkDurability(row.number(0, 3))
     domain = Domain(version: try row.number(0, 0), weight: Int(try row.number(0, 1)), names: try row.number(0, 2))
-    // Each is added to. Whoever may write settings may have written any number.
+    // Each will be increased, and any writer of settings may have stored any number.
     guard [domain.version, Int64(domain.weight), domain.names].allSatisfy((0...Self.mostCounted).contains) else {
       throw table.damaged("the domain's row counts what cannot be counted")
     }
@@ -59,7 +57,7 @@ final class PlainWrite {
   }
 
   private func ask(_ connection: PostgresConnection, _ session: PostgresSession) throws(StoreError) -> [PostgresResult] {
-    // First, and alone: rows that were joined to it would come from before the wait for the lock.
+    // First, and alone: joined rows would be from before the wait for the lock.
     try connection.ask(
       """
       SELECT version, weight, names, \(PostgresSchema.isAsynchronous) FROM \(table.schema).plain_domain WHERE domain = $1 FOR \
@@ -76,7 +74,7 @@ final class PlainWrite {
     for (name, expected) in expectations where self[name] != expected { throw table.conflict(name) }
   }
 
-  /// Notes those of `changes` that change something.
+  /// Collects those of `changes` that have an effect.
   func change(_ changes: [(name: String, form: PlainForm?)]) throws(StoreError) {
     let before = domain
     for (name, form) in changes where self[name] != form {
@@ -89,7 +87,7 @@ final class PlainWrite {
 
   // MARK: Writing
 
-  /// Queues the changes and what tells of them.
+  /// Queues the changes and their notice.
   func queue(_ connection: PostgresConnection, _ deadline: ContinuousClock.Instant) throws(StoreError) {
     guard !effects.isEmpty else { return }
     for (name, form) in effects { try queue(name, form, connection, deadline) }
@@ -131,8 +129,7 @@ final class PlainWrite {
 
   // MARK: Afterwards
 
-  /// Whether the commit is in effect; nil where the domain has forgotten it since. It is looked for under the lock of all
-  /// writers.
+  /// Whether the commit is in effect; nil if the domain has forgotten it. Checked under the lock of all writers.
   func isMade(_ session: PostgresSession) throws(StoreError) -> Bool? {
     let look = PlainWrite(table, [])
     return try session.begin { (connection) throws(StoreError) in
@@ -141,8 +138,7 @@ final class PlainWrite {
         try look.begin(connection, session)
         let isThere = look.domain.version >= version
         let found = isThere ? try table.commit(version, connection, session) : nil
-        // The look's own commit waits for the standby: a server that was started again no longer waits with the one that is
-        // looked for.
+        // This commit waits for the standby: a restarted server no longer waits with the commit in question.
         try connection.commit(at: session.shown, until: session.deadline) {}
         return isThere ? found.map { $0 == id.bytes } : false
       } catch {
@@ -153,9 +149,8 @@ final class PlainWrite {
   }
 }
 
-// Rows, as they are read.
 extension PlainTable {
-  /// Asks for the value of $2.
+  /// The query for the value of $2.
   var question: String {
     "SELECT \(PostgresSchema.cut("form", 16 * StoredPlain.largestValue)) FROM \(schema).plain WHERE domain = $1 AND name = $2 "
       + "LIMIT 1"
@@ -163,7 +158,7 @@ extension PlainTable {
 
   func parameters(_ name: String) -> [PostgresConnection.Parameter] { [.text(domain), .text(name)] }
 
-  /// The value that ``question`` was answered with.
+  /// The value in an answer to ``question``.
   func form(_ answer: PostgresResult, of name: String) throws(StoreError) -> PlainForm? {
     try answer.check([PostgresResult.bytea])
     guard answer.count > 0 else { return nil }
@@ -171,7 +166,7 @@ extension PlainTable {
     throw damaged("the value is none that Coffer wrote", name)
   }
 
-  /// The id of the commit of that number; nil where it is forgotten, or there was none.
+  /// The id of that commit; nil if forgotten, or if there was none.
   func commit(_ version: Int64, _ connection: PostgresConnection, _ session: PostgresSession) throws(StoreError) -> [UInt8]? {
     try askForCommit(version, connection, session)
     guard let answer = try connection.answers(doing: "look for a commit", until: session.deadline).first else {

@@ -2,16 +2,15 @@ internal import CCofferLibraries
 internal import CofferPlatform
 internal import SystemPackage
 
-/// A connection to the user's message bus. Of one thread: sd-bus is not safe for several.
+/// A connection to the user's message bus, for one thread, as sd-bus demands.
 final class Bus {
   let library: coffer_sdbus
   let connection: OpaquePointer
 
-  /// Connects to the bus at `address`; where that is nil to the one of `DBUS_SESSION_BUS_ADDRESS`, or to the one in
-  /// `XDG_RUNTIME_DIR`.
+  /// Connects to the bus at `address`, or else to that of `DBUS_SESSION_BUS_ADDRESS` or in `XDG_RUNTIME_DIR`.
   ///
-  /// - Throws: ``/CofferPlatform/StoreError/Kind/unsupported`` where libsystemd is not installed;
-  ///   ``/CofferPlatform/StoreError/Kind/io(_:)`` where there is no bus.
+  /// - Throws: ``/CofferPlatform/StoreError/Kind/unsupported`` without libsystemd;
+  ///   ``/CofferPlatform/StoreError/Kind/io(_:)`` without a bus.
   init(address: String? = nil) throws(StoreError) {
     let library = try Self.load()
     self.library = library
@@ -46,23 +45,22 @@ final class Bus {
       place: "libsystemd.so.0", cure: "install libsystemd0")
   }
 
-  /// Whether libsystemd can be loaded; nil, or why not.
+  /// The reason why libsystemd cannot be loaded; nil if it can.
   static func obstacle() -> String? {
     do throws(StoreError) { _ = try load() } catch { return error.what }
     return nil
   }
 
-  /// The bus as the environment names it, for errors.
+  /// The environment's bus, for errors.
   private static var place: String { getenv("DBUS_SESSION_BUS_ADDRESS").map { String(cString: $0) } ?? "the session's bus" }
 
-  /// The address of the bus.
   var address: String {
     var text: UnsafePointer<CChar>?
     guard library.get_address(connection, &text) >= 0, let text else { return Self.place }
     return String(cString: text)
   }
 
-  /// Waits until the bus or `bell` has something, for `limit` at most.
+  /// Waits up to `limit` for the bus or `bell`.
   func wait(_ bell: Int32, for limit: Duration?) throws(StoreError) {
     let events = library.get_events(connection)
     guard events >= 0 else { throw failure(events, "wait for the bus") }
@@ -77,7 +75,7 @@ final class Bus {
     }
   }
 
-  /// After how long sd-bus wants to be asked again; nil for never.
+  /// The time until sd-bus wants to run again; nil for never.
   private func ownTimeout() throws(StoreError) -> Duration? {
     var until: UInt64 = 0
     let code = library.get_timeout(connection, &until)
@@ -87,7 +85,7 @@ final class Bus {
     return .microseconds(until > now ? Int64(clamping: until - now) : 0)
   }
 
-  /// The system's errors for a connection whose other end is gone.
+  /// Errors of a connection whose peer is gone.
   private static let ends: Set<Int32> = [ECONNRESET, ECONNABORTED, ENOTCONN, EPIPE, ESHUTDOWN]
 
   /// The next message; nil if there is none.
@@ -113,13 +111,11 @@ final class Bus {
     guard code >= 0 else { throw failure(code, "send a message on the bus") }
   }
 
-  /// A call of a method of the bus itself, which waits for the answer.
+  /// Calls a method of the bus itself.
   func ask(_ member: String, _ put: (BusMessage) throws(Refusal) -> Void) throws(StoreError) -> BusMessage {
     try call("org.freedesktop.DBus", "/org/freedesktop/DBus", "org.freedesktop.DBus", member, put)
   }
 
-  /// Calls a method and waits for the answer.
-  ///
   /// - Throws: ``/CofferPlatform/StoreError/Kind/io(_:)`` with the answer's error.
   func call(
     _ destination: String, _ path: String, _ interface: String, _ member: String,
@@ -141,10 +137,10 @@ final class Bus {
     return BusMessage(answer, self)
   }
 
-  /// Microseconds that an answer of the bus may take: five seconds, on a machine that is very busy.
+  /// Microseconds: five seconds, for a very busy machine.
   private static let patience: UInt64 = 5_000_000
 
-  /// Takes the name; false where another one has it and keeps it.
+  /// False if the owner keeps the name.
   func takeName(_ name: String, replacing: Bool) throws(StoreError) -> Bool {
     let flags = COFFER_SDBUS_ALLOW_REPLACEMENT | (replacing ? COFFER_SDBUS_REPLACE_EXISTING : 0)
     let code = library.request_name(connection, name, UInt64(flags))
@@ -153,7 +149,7 @@ final class Bus {
     return true
   }
 
-  /// The owner of `name`: the name of the connection and its process; nil if there is none.
+  /// The connection and process that own `name`; nil if none does.
   func owner(of name: String) throws(StoreError) -> (connection: String, process: Int32)? {
     let has = try ask("NameHasOwner") { (message) throws(Refusal) in try message.put(name) }
     guard try answered({ () throws(Refusal) in try has.flag() }) else { return nil }
@@ -162,13 +158,11 @@ final class Bus {
     return (connection, try process(of: connection))
   }
 
-  /// The process behind a connection, as the bus knows it.
   func process(of connection: String) throws(StoreError) -> Int32 {
     let answer = try ask("GetConnectionUnixProcessID") { (message) throws(Refusal) in try message.put(connection) }
     return Int32(clamping: try answered { () throws(Refusal) in try answer.number() })
   }
 
-  /// Asks to be told of the signals that `rule` describes.
   func listen(to rule: String) throws(StoreError) {
     _ = try ask("AddMatch") { (message) throws(Refusal) in try message.put(rule) }
   }

@@ -1,24 +1,24 @@
 internal import CCofferLibraries
 internal import CofferPlatform
 
-/// A message that came or will go. Of the bus's thread.
+/// A message, for the bus's thread.
 ///
-/// Its memory is wiped when it is let go: most messages name secrets, and many hold one.
+/// Its memory is wiped on release: most messages name secrets, and many hold one.
 final class BusMessage {
   let raw: OpaquePointer
   let bus: Bus
   var library: coffer_sdbus { bus.library }
-  /// Bytes of texts and arrays that were read from it, which a call holds while it waits.
+  /// Bytes of texts and arrays read, which a waiting call holds.
   private(set) var bytesRead = 0
 
-  /// Takes over a reference of sd-bus.
+  /// Takes ownership of a reference of sd-bus.
   init(_ raw: OpaquePointer, _ bus: Bus) {
     self.raw = raw
     self.bus = bus
     _ = bus.library.message_sensitive(raw)
   }
 
-  /// Takes over what `make` makes.
+  /// Takes ownership of the result of `make`.
   private convenience init(
     _ bus: Bus, _ make: (UnsafeMutablePointer<OpaquePointer?>) -> Int32
   ) throws(Refusal) {
@@ -55,7 +55,6 @@ final class BusMessage {
 
   deinit { _ = library.message_unref(raw) }
 
-  /// What kind of message it is.
   enum Kind { case call, signal, other }
 
   var kind: Kind {
@@ -70,7 +69,7 @@ final class BusMessage {
 
   var expectsAnswer: Bool { library.get_expect_reply(raw) > 0 }
   var path: String { text(library.get_path(raw)) }
-  /// Empty where the caller names none.
+  /// Empty if the caller names none.
   var interface: String { text(library.get_interface(raw)) }
   var member: String { text(library.get_member(raw)) }
   var sender: String { text(library.get_sender(raw)) }
@@ -78,14 +77,13 @@ final class BusMessage {
 
   private func text(_ pointer: UnsafePointer<CChar>?) -> String { pointer.map { String(cString: $0) } ?? "" }
 
-  /// Addresses it to one connection alone.
   func address(to connection: String) throws(Refusal) {
     let code = library.set_destination(raw, connection)
     guard code >= 0 else { throw .failed("cannot address a message: \(String(cString: strerror(-code)))") }
   }
 }
 
-// Reading, one value after the other. What does not fit is the sender's fault.
+// Reading, one value after the other. Mismatches are the sender's fault.
 extension BusMessage {
   private func check(_ code: Int32) throws(Refusal) {
     guard code >= 0 else { throw .invalidArguments("the message is malformed") }
@@ -107,10 +105,10 @@ extension BusMessage {
   func objectPath() throws(Refusal) -> String { try string("o") }
   func flag() throws(Refusal) -> Bool { try basic("b", Int32(0)) != 0 }
   func number() throws(Refusal) -> UInt32 { try basic("u", UInt32(0)) }
-  /// A descriptor, which the message owns.
+  /// A descriptor, owned by the message.
   func descriptor() throws(Refusal) -> Int32 { try basic("h", Int32(-1)) }
 
-  /// Lends an array of bytes where it lies.
+  /// Lends an array of bytes in place.
   func bytes<Result: ~Copyable>(_ body: (UnsafeRawBufferPointer) throws(Refusal) -> Result) throws(Refusal) -> Result {
     var (start, count) = (UnsafeRawPointer?.none, 0)
     try check(library.read_array(raw, CChar(UInt8(ascii: "y")), &start, &count))
@@ -118,7 +116,6 @@ extension BusMessage {
     return try body(UnsafeRawBufferPointer(start: start, count: count))
   }
 
-  /// Enters a container, reads it with `body`, and leaves it.
   func container<Result>(
     _ type: Unicode.Scalar, _ contents: String, _ body: () throws(Refusal) -> Result
   ) throws(Refusal) -> Result? {
@@ -156,7 +153,7 @@ extension BusMessage {
   func paths() throws(Refusal) -> [String] {
     var paths: [String] = []
     _ = try container("a", "o") { () throws(Refusal) in
-      // read_basic answers 0 at the end of an array.
+      // read_basic returns 0 at the end of an array.
       while true {
         var next = UnsafePointer<CChar>?.none
         let code = library.read_basic(raw, CChar(UInt8(ascii: "o")), &next)
@@ -170,15 +167,14 @@ extension BusMessage {
     return paths
   }
 
-  /// Reads each entry of a dictionary of text to `contents`: `body` gets the name and reads the value.
+  /// Reads a dictionary from text to `contents`: `body` gets each name and reads its value.
   func entries(_ contents: String, _ body: (String) throws(Refusal) -> Void) throws(Refusal) {
     _ = try container("a", "{s\(contents)}") { () throws(Refusal) in
       while try container("e", "s" + contents, { () throws(Refusal) in try body(string()) }) != nil {}
     }
   }
 
-  /// - Throws: ``Refusal`` `InvalidArgs` for a name that is there twice, in one spelling of Unicode or in two: an item has one of
-  ///   them.
+  /// - Throws: ``Refusal`` `InvalidArgs` for a repeated name, even in another spelling of Unicode: an item has one of them.
   func attributes() throws(Refusal) -> [String: String] {
     var attributes: [String: String] = [:]
     try entries("s") { (name) throws(Refusal) in
@@ -209,7 +205,7 @@ extension BusMessage {
   func put(path: String) throws(Refusal) { try put(path, as: "o") }
   func put(_ flag: Bool) throws(Refusal) { try put("b", Int32(flag ? 1 : 0)) }
   func put(_ number: UInt32) throws(Refusal) { try put("u", number) }
-  /// A descriptor, of which the receiver gets a copy.
+  /// A descriptor; the receiver gets a copy.
   func put(descriptor: Int32) throws(Refusal) { try put("h", descriptor) }
   /// Seconds since 1970.
   func put(seconds: UInt64) throws(Refusal) { try put("t", seconds) }

@@ -1,6 +1,6 @@
 internal import CofferPlatform
 
-/// An error as a client of the bus gets it: a name that programs compare, and a text for people, without a secret.
+/// A client's error: a name for programs, and a text without secrets for people.
 struct Refusal: Error, Equatable, Sendable {
   let name: String
   let text: String
@@ -10,7 +10,7 @@ struct Refusal: Error, Equatable, Sendable {
     self.text = text
   }
 
-  /// Whether it may go when the vault is unlocked.
+  /// Whether an unlock may resolve it.
   var isForUnlocking: Bool { name == Self.isLocked("").name }
 
   // Source: Secret Service API 0.2, "Errors".
@@ -22,7 +22,7 @@ struct Refusal: Error, Equatable, Sendable {
     Refusal("org.freedesktop.Secret.Error.NoSuchObject", "there is no object \(path)")
   }
 
-  // Source: D-Bus Specification; the names that libdbus gives errors.
+  // Source: D-Bus Specification; libdbus's error names.
   static func invalidArguments(_ text: String) -> Refusal { Refusal("org.freedesktop.DBus.Error.InvalidArgs", text) }
   static func notSupported(_ text: String) -> Refusal { Refusal("org.freedesktop.DBus.Error.NotSupported", text) }
   static func unknownObject(_ path: String) -> Refusal {
@@ -45,8 +45,8 @@ struct Refusal: Error, Equatable, Sendable {
   static func denied(_ text: String) -> Refusal { Refusal("org.freedesktop.DBus.Error.AccessDenied", text) }
   static func failed(_ text: String) -> Refusal { Refusal("org.freedesktop.DBus.Error.Failed", text) }
 
-  /// The client's error for an error of the vault. A vault that was rolled back, is missing or damaged is an error: an empty
-  /// answer would tell a program that it has no credentials, and it would make new ones.
+  /// An error of the vault for a client. A rolled back, missing or damaged vault is an error: after an empty answer, a
+  /// program would believe that it has no credentials, and make new ones.
   init(_ error: StoreError, at path: String) {
     let text = "\(error.what); \(error.cure)"
     switch error.kind {

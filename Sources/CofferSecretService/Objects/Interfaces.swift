@@ -1,4 +1,4 @@
-/// The interface of an object: the one table by which calls are checked and objects describe themselves.
+/// The one table of an object's interface, for checks of calls and for introspection.
 struct Interface: Sendable {
   struct Method: Sendable {
     let name: String
@@ -100,7 +100,7 @@ struct Interface: Sendable {
 }
 
 extension ObjectPath {
-  /// What of its own the object answers to.
+  /// The object's own interface.
   var interface: Interface? {
     switch self {
     case .service: .service
@@ -120,7 +120,6 @@ extension ObjectPath {
 }
 
 extension Interface {
-  /// The description of an object, with the names of those beneath it.
   static func describe(_ interfaces: [Interface], children: [String]) -> String {
     var lines = [
       "<!DOCTYPE node PUBLIC \"-//freedesktop//DTD D-BUS Object Introspection 1.0//EN\"",

@@ -1,28 +1,28 @@
 internal import CofferStorage
 
-/// An object of the service, by its path. Source: Secret Service API 0.2, "Object paths".
+/// Source: Secret Service API 0.2, "Object paths".
 enum ObjectPath: Hashable, Sendable {
   case service
   case collection(String)
-  /// A collection under another name, as an object of its own.
+  /// A collection under an alias, as a separate object.
   case alias(String)
   case item(ItemPath)
   case session
   case prompt
   case portal
-  /// A path on the way to others.
+  /// A parent of other paths.
   case folder(String)
 
   static let root = "/org/freedesktop/secrets"
   static let portalRoot = "/org/freedesktop/portal/desktop"
-  /// No object: no prompt is needed, or no collection has the alias.
+  /// No object: no prompt is necessary, or no collection has the alias.
   static let none = "/"
   private static let folders: Set = [
     "/", "/org", "/org/freedesktop", root + "/collection", root + "/aliases", root + "/session", root + "/prompt",
     "/org/freedesktop/portal",
   ]
 
-  /// The object of that path; nil for a path of none.
+  /// The object of that path; nil if there can be none.
   init?(_ path: String) {
     if path == Self.root {
       self = .service
@@ -56,9 +56,9 @@ enum ObjectPath: Hashable, Sendable {
   static func of(prompt number: UInt64) -> String { root + "/prompt/p\(number)" }
 }
 
-/// Where an item is: two paths are one where their bytes are.
+/// Paths are compared by bytes.
 struct ItemPath: Hashable, Sendable {
-  /// The name of its collection.
+  /// Its collection's name.
   let collection: String
   /// The last part of its path.
   let element: String

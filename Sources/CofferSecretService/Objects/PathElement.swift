@@ -1,5 +1,6 @@
-/// Text as an element of an object's path, which has only ASCII letters, digits and `_`: each other byte, and `_` itself, is `_`
-/// and two hexadecimal digits. Source: D-Bus Specification, "Valid Object Paths"; sd_bus_path_encode(3) does the same.
+/// Text as an element of an object path, which has only ASCII letters, digits and `_`: any other byte, and `_` itself,
+/// becomes `_` and two hexadecimal digits. Source: D-Bus Specification, "Valid Object Paths"; sd_bus_path_encode(3) does the
+/// same.
 enum PathElement {
   static func encode(_ text: String) -> String {
     guard !text.isEmpty else { return "_" }
@@ -15,7 +16,7 @@ enum PathElement {
     return element
   }
 
-  /// The text; nil for what ``encode(_:)`` has not made.
+  /// The text; nil if ``encode(_:)`` does not produce the element.
   static func decode(_ element: String) -> String? {
     if element == "_" { return "" }
     var (bytes, rest) = ([UInt8](), element.utf8[...])

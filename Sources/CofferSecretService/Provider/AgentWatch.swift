@@ -2,15 +2,14 @@ internal import CofferAgent
 internal import CofferPlatform
 internal import Synchronization
 
-/// Hears from the agent when the vault is locked, unlocked or changed, on a thread of its own.
+/// Reports changes of the agent's vault and its lock, on its own thread.
 final class AgentWatch: Sendable {
   private let client: AgentClient
   private let inbox: Inbox
   private let isStopped = Atomic<Bool>(false)
-  /// Rings when an agent may have begun.
   private let bell: Bell
 
-  /// How long the wait for an agent lasts at most, where its folder cannot be watched.
+  /// The pause between checks if the agent's folder cannot be watched.
   private static let pause = Duration.seconds(1)
 
   init(_ client: AgentClient, _ inbox: Inbox) throws(StoreError) {
@@ -37,7 +36,7 @@ final class AgentWatch: Sendable {
         if now != known { inbox.post(.moment(now)) }
         known = now
       } catch {
-        // A vault that nobody holds counts as locked. Clients get the error when they ask.
+        // A vault that nobody holds counts as locked. Clients get the error on request.
         if known != nil { inbox.post(.moment(nil)) }
         known = nil
         awaitAgent()
@@ -48,7 +47,7 @@ final class AgentWatch: Sendable {
   private func awaitAgent() {
     let watch = client.watchForAgent { [bell] in bell.ring() }
     defer { watch?.cancel() }
-    // One that began before it was watched for.
+    // It may have begun before the watch.
     do throws(StoreError) { if try client.isRunning() { return } } catch {}
     bell.wait(for: watch == nil ? Self.pause : Self.pause * 10)
   }

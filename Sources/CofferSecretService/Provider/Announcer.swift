@@ -1,9 +1,8 @@
 internal import CofferPlatform
 
-/// Sends signals to clients. Of the bus's thread.
+/// Sends signals to clients, on the bus's thread.
 final class Announcer {
   private let bus: Bus
-  /// Takes over each signal.
   private let send: (BusMessage) -> Void
   private let fail: (StoreError) -> Void
 
@@ -13,7 +12,7 @@ final class Announcer {
     self.fail = fail
   }
 
-  /// Sends a signal to whoever listens.
+  /// Broadcasts a signal.
   private func signal(
     _ member: String, _ interface: Interface, at path: String, _ put: (BusMessage) throws(Refusal) -> Void
   ) {
@@ -36,7 +35,6 @@ final class Announcer {
     }
   }
 
-  /// Tells what happened to an item.
   func tell(_ event: ItemEvent) {
     let item = event.item
     let collection = ObjectPath.of(collection: item.path.collection)
@@ -51,14 +49,12 @@ final class Announcer {
     }
   }
 
-  /// Tells which items a collection has now.
   func tellItems(_ paths: [String], of collection: String) {
     changed(.collection, at: ObjectPath.of(collection: collection)) { (signal) throws(Refusal) in
       try signal.putProperty("Items", "ao") { () throws(Refusal) in try signal.put(paths: paths) }
     }
   }
 
-  /// Tells that a collection is locked now, or is not.
   func tellLock(_ collection: CollectionState, isLocked: Bool) {
     signal("CollectionChanged", .service, at: ObjectPath.root, about: collection.path)
     changed(.collection, at: collection.path) { (signal) throws(Refusal) in
@@ -89,7 +85,7 @@ final class Announcer {
     }
   }
 
-  /// Tells the client of a prompt, and nobody else, how it ended.
+  /// Signals the outcome of a prompt, only to its client.
   func complete(_ prompt: Prompt, isDone: Bool) {
     do throws(Refusal) {
       let signal = try BusMessage(signal: "Completed", Interface.prompt.name, at: prompt.path, bus)

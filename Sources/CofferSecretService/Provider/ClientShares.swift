@@ -1,19 +1,19 @@
-/// What each client has of the calls that are being answered: one that never stops calling keeps no other from the vault.
+/// Each client's share of the pending calls: endless calls must not keep others from the vault.
 struct ClientShares {
   private struct Share {
     var calls = 0, bytes = 0
   }
   private var shares: [String: Share] = [:]
 
-  /// Calls of one client that wait for the vault, at most: a sixteenth of all. One that is answered from an open vault may have
-  /// more under way, as those do that ask for each of many items at once.
+  /// The most calls of a client that wait for the vault: a sixteenth of all. With an open vault more may be pending, for
+  /// clients that ask for many items at once.
   static let mostWaiting = 1024
-  /// Bytes that the calls of one client hold, at most: 32 of the largest secrets. While a call waits, its secret is there twice,
-  /// in its message and in guarded memory.
+  /// The most bytes in a client's calls: 32 of the largest secrets. A waiting call has its secret twice, in its message and
+  /// in guarded memory.
   static let mostBytes = 64 << 20
 
-  /// - Parameter waits: whether the call is to wait for the vault.
-  /// - Throws: ``Refusal`` `LimitsExceeded` where the client has its share already.
+  /// - Parameter waits: whether the call will wait for the vault.
+  /// - Throws: ``Refusal`` `LimitsExceeded` if the client's share is used up.
   func check(_ message: BusMessage, waits: Bool) throws(Refusal) {
     let share = shares[message.sender] ?? Share()
     guard share.bytes + message.bytesRead <= Self.mostBytes else {
@@ -22,7 +22,7 @@ struct ClientShares {
     guard !waits || share.calls < Self.mostWaiting else { throw Self.tooManyWait }
   }
 
-  /// The same of a call that was under way when the vault was locked, and is to wait now.
+  /// The same for a pending call that must now wait for the vault.
   func checkWaiting(_ call: Call) throws(Refusal) {
     guard let share = shares[call.client], share.calls <= Self.mostWaiting else { throw Self.tooManyWait }
   }
@@ -44,13 +44,12 @@ struct ClientShares {
   }
 }
 
-/// Until when each program waits for the vault: however many calls it makes one after the other, it has the patience of one. A
-/// program that is told that the vault is locked tries the next call, and its person waits for all of them.
+/// The end of each program's wait for the vault: all its calls in a row share the patience of one. After an error about a
+/// locked vault, a program tries the next call, and its user waits for all.
 struct ProgramWaits {
   private var ends: [Int32: ContinuousClock.Instant] = [:]
 
-  /// Until when a call of `program` may wait. For as long as it has waited, its next calls are refused at once; then it may wait
-  /// again.
+  /// The end of the wait of a call of `program`. For as long afterwards as it has waited, its calls are refused at once.
   mutating func end(of program: Int32, _ patience: Duration, now: ContinuousClock.Instant = .now) -> ContinuousClock.Instant {
     ends = ends.filter { $0.value + patience > now }
     let end = ends[program] ?? now + patience
@@ -58,6 +57,5 @@ struct ProgramWaits {
     return end
   }
 
-  /// Forgets them all: the vault is unlocked.
   mutating func clear() { ends = [:] }
 }

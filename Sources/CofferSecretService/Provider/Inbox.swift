@@ -2,30 +2,27 @@ internal import CofferAgent
 internal import CofferPlatform
 internal import Synchronization
 
-/// Events of other threads for the bus's thread.
+/// Other threads' events for the bus's thread.
 final class Inbox: Sendable {
   enum Event: Sendable {
-    /// The work of a call is done.
     case done(UInt64)
-    /// The agent's vault is so now; nil where no agent runs.
+    /// The state of the agent's vault; nil if no agent runs.
     case moment(AgentMoment?)
-    /// A process that unlocks has ended.
     case tried(process: Int32)
-    /// Changes by others; nil if they could not be found out.
+    /// Others' changes; nil if they are unknown.
     case surveyed(Survey?, cost: Duration)
-    /// A prompt that needed nobody is over.
+    /// A prompt without a person is over.
     case prompted(String)
     case stop
   }
 
-  /// Nil once nobody takes them any more.
+  /// Nil once closed.
   private let events = Mutex<[Event]?>([])
-  /// Rings while there are events.
   let bell: Bell
 
   init() throws(StoreError) { bell = try Bell() }
 
-  /// Any thread may. False where nobody takes it any more.
+  /// Any thread may call it. False once closed.
   @discardableResult func post(_ event: Event) -> Bool {
     let isTaken = events.withLock { events in
       events?.append(event)
@@ -43,11 +40,11 @@ final class Inbox: Sendable {
     }
   }
 
-  /// Takes the remaining events, and accepts no more.
+  /// The remaining events; later ones are not accepted.
   func close() -> [Event] { events.withLock { $0.take() } ?? [] }
 }
 
-/// The result of work, on its way from one thread to another.
+/// The result of work, passed between threads.
 final class Slot<Value: Sendable>: Sendable {
   private let value = Mutex<Result<Value, Refusal>?>(nil)
 

@@ -1,7 +1,7 @@
 internal import CofferAgent
 internal import CofferPlatform
 
-/// Reads each call on the bus's thread, and has its work done beside it.
+/// Reads each call on the bus's thread, and does its work outside of it.
 final class MethodCalls {
   private unowned let service: ServiceLoop
   private let properties: PropertyCalls
@@ -27,7 +27,7 @@ final class MethodCalls {
     } catch { service.refuse(message, error) }
   }
 
-  /// The method that is called. A caller may leave the interface out.
+  /// A caller may omit the interface.
   private func method(of message: BusMessage, _ object: ObjectPath) throws(Refusal) -> (Interface, Interface.Method) {
     let named = message.interface
     let interfaces = object.interfaces.filter { named.isEmpty || $0.name == named }
@@ -44,7 +44,7 @@ final class MethodCalls {
     case .collection(let name): try callCollection(message, method) { _ throws(Refusal) in name }
     case .alias(let alias):
       try callCollection(message, method) { (vault) throws(Refusal) in
-        // It leads to a standard one while nobody knows of another.
+        // It leads to a standard collection until another is known.
         try vault.collection(behind: alias)
       }
     case .item(let path): try callItem(message, method, path)
@@ -70,7 +70,7 @@ final class MethodCalls {
       } _: { [self] (paths) throws(Refusal) in
         try service.reply(message) { (answer) throws(Refusal) in
           try answer.put(paths: paths)
-          // None is locked that was found: attributes are sealed, and a locked vault cannot be searched.
+          // Attributes are sealed: a locked vault cannot be searched.
           try answer.put(paths: [])
         }
       }
@@ -80,8 +80,7 @@ final class MethodCalls {
     case "GetSecrets": try getSecrets(message)
     case "ReadAlias":
       let alias = try message.string()
-      // Where the standard ones lead is answered while the vault is locked: Chromium asks for that first of all, and takes an
-      // error for the end.
+      // Standard aliases are answered while the vault is locked: Chromium asks for them first, and gives up after an error.
       try service.knowingBook(message, isNeeded: CollectionBook().collection(behind: alias) == nil) { [self] () throws(Refusal) in
         try service.reply(message) { (answer) throws(Refusal) in try answer.put(path: path(behind: alias)) }
       }
@@ -90,8 +89,8 @@ final class MethodCalls {
     }
   }
 
-  /// The path of the collection behind an alias. Before that is known it is the alias's own, which leads there with each call: a
-  /// program that got another collection would find nothing there, and store its values again.
+  /// The path of the collection behind an alias. Until that is known, it is the alias's own, which leads there at each call:
+  /// in another collection a program would find nothing, and store its values again.
   private func path(behind alias: String) -> String {
     guard service.book.isRead || alias == CollectionState.session else { return ObjectPath.of(alias: alias) }
     return service.book.collection(behind: alias).map(ObjectPath.of(collection:)) ?? ObjectPath.none
@@ -126,7 +125,7 @@ final class MethodCalls {
     }
   }
 
-  /// Bytes of an alias, at most: it is part of an attribute's name.
+  /// Limited as part of an attribute's name.
   private static var longestAlias: Int { 64 }
 
   private func createCollection(_ message: BusMessage) throws(Refusal) {
@@ -153,12 +152,11 @@ final class MethodCalls {
     }
   }
 
-  /// Bytes of the secrets in one answer, at most: while it is made each is there once more, and a message of D-Bus has 128 MiB at
-  /// most.
+  /// The most bytes of secrets in one answer, which has a copy of each: a D-Bus message has at most 128 MiB.
   static var mostSecretBytes: Int { 64 << 20 }
 
   private func getSecrets(_ message: BusMessage) throws(Refusal) {
-    // The answer is a dictionary by path: one that is named again is in it once.
+    // The answer is a dictionary by path: repeated paths appear once.
     var named: Set<String> = []
     let paths = try message.paths().filter { named.insert($0).inserted }
     let session = try service.sessions.session(message.objectPath(), of: message)
@@ -167,7 +165,7 @@ final class MethodCalls {
       var (secrets, bytes) = ([(String, SecretForm)](), 0)
       for item in items {
         let secret: SecretForm
-        // A missing item is left out, as in other services. Any other error is returned.
+        // Missing items are omitted, as in other services. Other errors are returned.
         do throws(Refusal) { secret = try vault.secret(item) } catch {
           guard error.name == Refusal.noSuchObject("").name else { throw error }
           continue
@@ -285,7 +283,7 @@ final class MethodCalls {
   private func retrieveSecret(_ message: BusMessage) throws(Refusal) {
     _ = try message.objectPath()
     let application = try message.string()
-    // The message's own ends with it.
+    // The message's own descriptor ends with it.
     let descriptor = fcntl(try message.descriptor(), F_DUPFD_CLOEXEC, 0)
     guard descriptor >= 0 else { throw .limit("this process has no descriptor left") }
     let author = service.author(of: message)
@@ -302,7 +300,7 @@ final class MethodCalls {
   }
 }
 
-// Values in variants, as clients give properties.
+// Values in variants, as clients send properties.
 extension BusMessage {
   func text(in property: String) throws(Refusal) -> String {
     guard try variantContents() == "s" else { throw .invalidArguments("\(property) is no text") }

@@ -4,21 +4,21 @@ internal import CofferStorage
 public import CofferVault
 internal import FoundationEssentials
 
-/// What another provider of secrets has that answers on the bus of this session, such as gnome-keyring or KWallet.
+/// The contents of another provider of secrets on the session's bus, such as gnome-keyring or KWallet.
 ///
 /// Source: Secret Service API 0.2, "D-Bus API Reference".
 public struct OtherKeyring: Sendable {
   /// The provider.
   public let owner: ProviderOwner
-  /// Its items as the Secret Service of Coffer keeps them: programs that stored them find them there.
+  /// Its items, named as in Coffer's Secret Service, where their programs find them.
   public private(set) var items: [ImportedItem] = []
   /// The paths of locked items and collections: nobody is asked to unlock them.
   public private(set) var locked: [String] = []
 
-  /// Reads all items of the provider, but for those that end with the session.
+  /// Reads all items of the provider, except those that end with the session.
   ///
-  /// - Throws: `StoreError` `.notFound` where nobody answers; `.refused` where this very vault does; `.unsupported` where
-  ///   libsystemd is not installed; `.io` where there is no bus, and for a provider that does not answer as it should; `.memory`.
+  /// - Throws: `StoreError` `.notFound` if there is no provider; `.refused` if it is Coffer; `.unsupported` without
+  ///   libsystemd; `.io` without a bus, and for wrong answers of the provider; `.memory`.
   public init() throws(StoreError) { try self.init(bus: nil) }
 
   init(bus address: String?) throws(StoreError) {
@@ -55,14 +55,13 @@ public struct OtherKeyring: Sendable {
           locked.append(path)
           continue
         }
-        // The provider's own name, so that a second import finds the item.
+        // The provider's own name: a second import finds the item.
         let item = try ItemName(service: VaultNaming.service(of: name), account: Self.name(of: path))
         items.append(ImportedItem(name: item, form: try bus.secret(path, session)))
       }
     }
   }
 
-  /// The name in the last part of a path.
   private static func name(of path: String) -> String {
     let element = path.split(separator: "/").last.map(String.init) ?? ""
     return PathElement.decode(element) ?? element
@@ -94,7 +93,6 @@ extension Bus {
     try property("Locked", of: path, interface, "b") { (answer) throws(Refusal) in try answer.flag() }
   }
 
-  /// The secret of an item, with its metadata.
   fileprivate func secret(_ path: String, _ session: String) throws(StoreError) -> SecretForm {
     let label = try property("Label", of: path, .item, "s") { (answer) throws(Refusal) in try answer.string() }
     let attributes = try property("Attributes", of: path, .item, "a{ss}") { (answer) throws(Refusal) in try answer.attributes() }

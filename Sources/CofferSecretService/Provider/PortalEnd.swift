@@ -1,7 +1,7 @@
 internal import CofferPlatform
 internal import CofferStorage
 
-/// The end of a pipe or a socket into which the secret of a sandboxed application is written.
+/// The pipe or socket for a sandboxed application's secret.
 final class PortalEnd: Sendable {
   private let descriptor: Int32
 

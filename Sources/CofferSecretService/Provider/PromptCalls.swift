@@ -2,11 +2,11 @@ internal import CofferAgent
 internal import CofferPlatform
 internal import Dispatch
 
-/// A prompt by which a client has a person unlock something.
+/// A client's prompt for an unlock.
 final class Prompt {
   let client: String
   let path: String
-  /// The objects to unlock: the very paths that the client named.
+  /// The objects to unlock: the exact paths from the client.
   let objects: [String]
   var isStarted = false
 
@@ -17,17 +17,16 @@ final class Prompt {
   }
 }
 
-/// Answers what locks and unlocks, and the prompts by which a person is asked.
+/// Answers calls that lock and unlock, and prompts.
 final class PromptCalls {
   private unowned let service: ServiceLoop
   private var prompts: [String: Prompt] = [:]
 
   init(_ service: ServiceLoop) { self.service = service }
 
-  /// The time of a prompt without a person: go-keyring begins to listen only after the answer to its call, and would miss an
-  /// immediate signal.
+  /// The delay of a prompt without a person: go-keyring listens only after the answer to its call, and would miss an earlier
+  /// signal.
   private static let afterwards = DispatchTimeInterval.milliseconds(50)
-  /// Prompts of one client, at most.
   private static let mostPrompts = 128
 
   func unlock(_ message: BusMessage) throws(Refusal) {
@@ -69,7 +68,7 @@ final class PromptCalls {
     }
   }
 
-  /// Whether a path may be one of a collection or of an item: those of items are not looked for.
+  /// Whether a path may be one of a collection or an item; items are not looked up.
   private func isKnown(_ path: String) -> Bool {
     let areAllKnown = service.isUnlocked && service.book.isRead
     return switch ObjectPath(path) {
@@ -80,7 +79,6 @@ final class PromptCalls {
     }
   }
 
-  /// Whether it is of the collection that is never locked.
   static func isOfSession(_ path: String) -> Bool {
     switch ObjectPath(path) {
     case .collection(let name), .alias(let name): name == CollectionState.session
@@ -113,7 +111,7 @@ final class PromptCalls {
 
   func call(_ message: BusMessage, _ method: String) throws(Refusal) {
     guard let prompt = prompts[message.path], prompt.client == message.sender else { throw .noSuchObject(message.path) }
-    // First the answer: what follows is a signal.
+    // The answer comes before any signal.
     try service.reply(message) { (_) throws(Refusal) in }
     guard method == "Prompt" else { return complete(prompt, isDone: false) }
     guard !prompt.isStarted else { return }
@@ -138,18 +136,15 @@ final class PromptCalls {
     endUnneededAttempt()
   }
 
-  /// Ends the prompt at `path`, if it is still there.
   func complete(_ path: String) {
     if let prompt = prompts[path] { complete(prompt, isDone: service.isUnlocked) }
   }
 
-  /// Forgets the prompts of a client that is gone.
   func dropAll(of client: String) {
     prompts = prompts.filter { $0.value.client != client }
     endUnneededAttempt()
   }
 
-  /// The last parts of the paths of a client's prompts.
   func names(of client: String) -> [String] {
     prompts.values.filter { $0.client == client }.compactMap { $0.path.split(separator: "/").last.map(String.init) }.sorted()
   }

@@ -9,7 +9,7 @@ final class PropertyCalls {
   func answer(_ message: BusMessage, _ object: ObjectPath, _ method: String) throws(Refusal) {
     let named = try message.string()
     guard let interface = object.interface, named.isEmpty || named == interface.name else {
-      // A standard interface, which has none.
+      // A standard interface has no properties.
       if method == "GetAll", object.interfaces.contains(where: { $0.name == named }) {
         return try replyProperties(message) { _ in }
       }
@@ -28,7 +28,6 @@ final class PropertyCalls {
     }
   }
 
-  /// The collection that a path is about, as it is known now; nil where it is not.
   private func known(_ object: ObjectPath) -> CollectionState? {
     switch object {
     case .collection(let name): service.book[name]
@@ -37,14 +36,14 @@ final class PropertyCalls {
     }
   }
 
-  /// Whether an alias may lead elsewhere than is known, and whether the vault can say where.
+  /// Whether an alias may lead elsewhere than known, and the vault can tell.
   private func canLeadElsewhere(_ object: ObjectPath) -> Bool {
     guard case .alias(let alias) = object else { return false }
     return alias != CollectionState.session && !service.book.isRead && !service.isLocked
   }
 
-  /// Runs `body` with the collection that a path is about. Those that are known are answered while the vault is locked, without a
-  /// prompt; whether another one is there cannot be told then.
+  /// Runs `body` with the collection of a path. Known ones are answered while the vault is locked, without a prompt; others
+  /// cannot be known then.
   private func withState(
     _ message: BusMessage, _ object: ObjectPath, _ body: @escaping (CollectionState) throws(Refusal) -> Void
   ) throws(Refusal) {
@@ -57,14 +56,13 @@ final class PropertyCalls {
       guard let state = known(object) else { throw .noSuchObject(message.path) }
       try body(state)
     } otherwise: { [self] (refusal) throws(Refusal) in
-      // Locked by now, and answered as such.
+      // Locked meanwhile, and answered as such.
       guard refusal.isForUnlocking, let state = known(object) else { throw refusal }
       try body(state)
     }
   }
 
-  /// The name of the collection that a path is about, asked of the open vault: an alias may lead elsewhere by the time that a
-  /// call has waited for it.
+  /// The name of a path's collection, read from the open vault: an alias may lead elsewhere after the call's wait.
   private static func name(
     of object: ObjectPath, _ known: CollectionState, _ vault: SecretVault
   ) throws(Refusal) -> String {
@@ -84,7 +82,7 @@ final class PropertyCalls {
       }
     case (.portal, _): try replyVariant(message, property) { (answer) throws(Refusal) in try answer.put(UInt32(1)) }
     case (.item(let path), "Locked"):
-      // An item of a vault that is open has to be there.
+      // In an open vault the item must exist.
       guard !isLocked(path.collection) else {
         return try replyVariant(message, property) { (answer) throws(Refusal) in try answer.put(true) }
       }
@@ -126,7 +124,7 @@ final class PropertyCalls {
   private func getAll(_ message: BusMessage, _ object: ObjectPath) throws(Refusal) {
     switch object {
     case .service:
-      // libsecret fills its cache with this first; later knowledge is signaled.
+      // libsecret fills its cache with this first; later changes are signaled.
       try service.knowingBook(message, isNeeded: false) { [self] () throws(Refusal) in
         try replyProperties(message) { [book = service.book] (answer) throws(Refusal) in
           try answer.putProperty("Collections", "ao") { () throws(Refusal) in try answer.put(paths: book.collections.map(\.path))
@@ -149,7 +147,7 @@ final class PropertyCalls {
   }
 
   private func getAll(_ message: BusMessage, _ state: CollectionState) throws(Refusal) {
-    // Which items a locked collection has is not known: it has no such property then, and never an empty one.
+    // A locked collection's items are unknown: the property is absent, never empty.
     guard !isLocked(state.name) else { return try replyAll(message, state, items: nil) }
     try service.ask(message, waits: service.settings.hasOwnKey) { (vault) throws(Refusal) in
       try vault.find([:], in: state.name).map(\.path.text)
@@ -211,7 +209,7 @@ final class PropertyCalls {
       } _: { [self] (items) throws(Refusal) in
         try replyDescription(message, object, items)
       } otherwise: { [self] (refusal) throws(Refusal) in
-        // Locked by now: what items there are is not known.
+        // Locked meanwhile: the items are unknown.
         guard refusal.isForUnlocking else { throw refusal }
         try replyDescription(message, object, [])
       }
@@ -243,7 +241,6 @@ final class PropertyCalls {
 }
 
 extension BusMessage {
-  /// An entry of a dictionary of properties.
   func putProperty(_ name: String, _ type: String, _ put: () throws(Refusal) -> Void) throws(Refusal) {
     try putEntry("sv") { () throws(Refusal) in
       try self.put(name)

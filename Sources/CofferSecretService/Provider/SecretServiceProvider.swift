@@ -2,15 +2,15 @@ public import CofferPlatform
 internal import CofferAgent
 internal import Synchronization
 
-/// `org.freedesktop.secrets` on the bus of this session: programs that know nothing of Coffer keep their secrets in its vault.
+/// `org.freedesktop.secrets` on the session's bus: programs without support for Coffer keep their secrets in its vault.
 ///
-/// It holds no key: the agent does, and locks when it is told to. Source: Secret Service API 0.2 (freedesktop.org).
+/// It holds no key: the agent does, and locks on request. Source: Secret Service API 0.2 (freedesktop.org).
 public final class SecretServiceProvider: Sendable {
   private let settings: SecretServiceSettings
   private let inbox: Inbox
   private let answers = Atomic<Bool>(false)
 
-  /// Whether it has begun to answer clients.
+  /// Whether it answers clients.
   public var isReady: Bool { answers.load(ordering: .acquiring) }
 
   /// The name on the bus.
@@ -20,7 +20,7 @@ public final class SecretServiceProvider: Sendable {
 
   /// A provider that begins with ``run()``.
   ///
-  /// - Throws: ``/CofferPlatform/StoreError/Kind/io(_:)`` where the process has no descriptor left.
+  /// - Throws: ``/CofferPlatform/StoreError/Kind/io(_:)`` if the process has no descriptor left.
   public init(_ settings: SecretServiceSettings) throws(StoreError) {
     self.settings = settings
     inbox = try Inbox()
@@ -28,17 +28,16 @@ public final class SecretServiceProvider: Sendable {
 
   /// Takes the name and answers clients, on this thread, until ``stop()``.
   ///
-  /// - Throws: ``/CofferPlatform/StoreError/Kind/alreadyExists`` where another provider has the name;
-  ///   ``/CofferPlatform/StoreError/Kind/unsupported`` where libsystemd is not installed;
-  ///   ``/CofferPlatform/StoreError/Kind/io(_:)`` where there is no bus, or it went away;
-  ///   ``/CofferPlatform/StoreError/Kind/closed`` where another provider took the name.
+  /// - Throws: ``/CofferPlatform/StoreError/Kind/alreadyExists`` if another provider has the name;
+  ///   ``/CofferPlatform/StoreError/Kind/unsupported`` without libsystemd; ``/CofferPlatform/StoreError/Kind/io(_:)``
+  ///   without a bus, or after its end; ``/CofferPlatform/StoreError/Kind/closed`` if another provider took the name.
   public func run() throws(StoreError) {
     let bus = try Bus(address: settings.bus)
     let service = try ServiceLoop(bus, settings, inbox)
     try service.startWatching()
     defer { service.watch.stop() }
     try Self.takeName(bus, settings)
-    // Missing it, sandboxed applications have no secrets, and all others have.
+    // Without it, only sandboxed applications have no secrets.
     _ = try bus.takeName(Self.portalName, replacing: settings.replaces)
     try bus.listen(
       to: "type='signal',sender='org.freedesktop.DBus',interface='org.freedesktop.DBus',member='NameOwnerChanged',arg2=''")
@@ -47,7 +46,7 @@ public final class SecretServiceProvider: Sendable {
     try service.run()
   }
 
-  /// Makes ``run()`` return. Any thread may.
+  /// Makes ``run()`` return, from any thread.
   public func stop() { inbox.post(.stop) }
 
   private static func takeName(_ bus: Bus, _ settings: SecretServiceSettings) throws(StoreError) {
@@ -59,37 +58,37 @@ public final class SecretServiceProvider: Sendable {
         ? "end that program, which does not give the name away" : "--replace takes it, where the owner allows that")
   }
 
-  /// Who answers programs that ask for secrets on the bus of this session; nil where nobody does.
+  /// The provider on the session's bus; nil if there is none.
   ///
-  /// - Throws: ``/CofferPlatform/StoreError/Kind/unsupported`` where libsystemd is not installed;
-  ///   ``/CofferPlatform/StoreError/Kind/io(_:)`` where there is no bus.
+  /// - Throws: ``/CofferPlatform/StoreError/Kind/unsupported`` without libsystemd;
+  ///   ``/CofferPlatform/StoreError/Kind/io(_:)`` without a bus.
   public static func owner() throws(StoreError) -> ProviderOwner? {
     let bus = try Bus()
     return try bus.owner(of: busName).map { ProviderOwner(process: $0.process) }
   }
 
-  /// The address of the bus of this session.
+  /// The address of the session's bus.
   public static func busAddress() throws(StoreError) -> String { try Bus().address }
 
-  /// Has the bus of this session look again at which services it starts.
+  /// Makes the session's bus reload the services that it can start.
   ///
-  /// - Throws: ``/CofferPlatform/StoreError/Kind/unsupported`` where libsystemd is not installed;
-  ///   ``/CofferPlatform/StoreError/Kind/io(_:)`` where there is no bus.
+  /// - Throws: ``/CofferPlatform/StoreError/Kind/unsupported`` without libsystemd;
+  ///   ``/CofferPlatform/StoreError/Kind/io(_:)`` without a bus.
   public static func reloadBus() throws(StoreError) {
     _ = try Bus().ask("ReloadConfig") { (_) throws(Refusal) in }
   }
 
-  /// Why no session of clients can be encrypted; nil where it can.
+  /// The reason why sessions cannot be encrypted; nil if they can.
   public static func missingCipher() -> String? {
     Gcrypt.table == nil ? "libgcrypt20 is not installed: secrets cross the bus as they are" : nil
   }
 }
 
-/// A process that answers programs that ask for secrets.
+/// A process that provides secrets to programs.
 public struct ProviderOwner: Sendable, Equatable, CustomStringConvertible {
-  /// Its number.
+  /// Its process id.
   public let process: Int32
-  /// The client's own name; empty if it cannot be known.
+  /// Its program's name; empty if unknown.
   public let program: String
 
   init(process: Int32) {

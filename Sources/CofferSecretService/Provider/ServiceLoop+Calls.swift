@@ -3,24 +3,23 @@ internal import CofferPlatform
 internal import Dispatch
 internal import Synchronization
 
-/// A call that is being answered.
+/// A call in progress.
 final class Call {
   let message: BusMessage
-  /// The connection that it is of.
+  /// Its connection.
   let client: String
-  /// The size of its content: no more of its message is read from now on.
+  /// The size of its content; all of it has been read.
   let bytes: Int
-  /// Until when it may wait for the vault.
+  /// The end of its wait for the vault.
   let deadline: ContinuousClock.Instant
-  /// Whether somebody was asked for it: nobody is asked twice.
+  /// Whether a person was asked for it: nobody is asked twice.
   var wasAsked = false
-  /// Whether its client has gone: nobody is asked for it then.
+  /// Nobody is asked for a client that has gone.
   var isAbandoned = false
-  /// How often it had been heard that the vault is unlocked when the work began.
+  /// The count of unlocks when the work began.
   var timesUnlocked: UInt64 = 0
-  /// Does the work, on the queue; told whether the call has waited for the vault.
   let start: (_ hasWaited: Bool) -> Void
-  /// Answers with the result of the work; throws the client's error instead.
+  /// Answers with the result, or throws the client's error.
   let finish: () throws(Refusal) -> Void
 
   init(
@@ -36,15 +35,13 @@ final class Call {
 }
 
 extension ServiceLoop {
-  /// Calls of all clients that wait or are worked on, at most: each is held with its message, and more would only wait for longer
-  /// than their clients do.
+  /// The most pending calls: each holds its message, and more would outlast their clients' patience.
   private static let mostCalls = 16_384
 
-  /// Does `work` beside the bus, and answers `message` with what `answer` makes of it. Where the vault is locked, the call waits
-  /// for it.
+  /// Does `work` outside of the bus's thread, and answers `message` by `answer`. While the vault is locked, the call waits.
   ///
   /// - Parameters:
-  ///   - waits: whether it does; otherwise it is refused at once.
+  ///   - waits: false refuses it at once instead.
   ///   - isQuick: whether it reads little, and may be tried on this thread.
   func ask<Value: Sendable>(
     _ message: BusMessage, waits: Bool = true, isQuick: Bool = false,
@@ -61,7 +58,7 @@ extension ServiceLoop {
     let lastStart = start + max(settings.patience, settings.longestDelay)
     let call = Call(message, until: deadline) { hasWaited in
       queue.async {
-        // Whoever asked has been told by now that it took too long.
+        // The client has already got an error.
         let isLate = waits && ContinuousClock.now > (hasWaited ? deadline : lastStart)
         do throws(Refusal) {
           guard !isLate else {
@@ -77,7 +74,7 @@ extension ServiceLoop {
       switch slot.take() {
       case .success(let value): try answer(value)
       case .failure(let refusal):
-        // It may still wait; what to say instead is for the last time.
+        // It may still wait; the other answer is for the end.
         guard refusal.isForUnlocking, ContinuousClock.now < deadline else { return try otherwise(refusal) }
         throw refusal
       }
@@ -87,18 +84,16 @@ extension ServiceLoop {
     begin(call, hasWaited: false)
   }
 
-  /// Until when a call may wait for the vault to be unlocked.
   func waitingEnd(for message: BusMessage) -> ContinuousClock.Instant {
-    // A vault that this machine opens by itself needs no patience for a person.
+    // A patience for people does not shorten the wait for this machine's own key.
     let patience = settings.hasOwnKey ? max(settings.patience, SecretServiceSettings.usualPatience) : settings.patience
     guard !isUnlocked else { return .now + patience }
     do throws(StoreError) { return waits.end(of: try bus.process(of: message.sender), patience) } catch {
-      // It has gone by now, and its call with it.
+      // The client has gone.
       return .now + patience
     }
   }
 
-  /// Forgets a call, and hands it back.
   @discardableResult func remove(_ number: UInt64) -> Call? {
     parked.remove(number)
     guard let call = calls.removeValue(forKey: number) else { return nil }
@@ -111,14 +106,14 @@ extension ServiceLoop {
     call.start(hasWaited)
   }
 
-  /// The result of `work`, on this thread: waking the queue and this thread takes longer than the agent's answer. Nil while other
-  /// work is being done, which comes first, and if the agent is slow or refuses; the usual way then finds the reason.
+  /// The result of `work`, on this thread: waking the queue and this thread takes longer than the agent's answer. Nil while
+  /// other work comes first, and if the agent is slow or refuses, for a reason that the usual way finds.
   private func tried<Value>(_ work: (SecretVault) throws(Refusal) -> Value) -> Value? {
     guard isUnlocked, calls.count == parked.count, !surveyIsRunning else { return nil }
     do throws(Refusal) { return try work(quickVault) } catch { return nil }
   }
 
-  /// Answers a call whose work is done, or has it wait for the vault.
+  /// Answers a finished call, or makes it wait for the vault.
   func finish(call number: UInt64) {
     guard let call = calls[number] else { return }
     do throws(Refusal) {
@@ -131,7 +126,7 @@ extension ServiceLoop {
   }
 
   private func park(_ number: UInt64, _ call: Call) {
-    // Unlocked since the work asked for it: nobody would tell of that again.
+    // Unlocked since the work asked for it: there is no further notice.
     guard call.timesUnlocked == timesUnlocked else { return begin(call, hasWaited: true) }
     do throws(Refusal) { try shares.checkWaiting(call) } catch { return drop(number, error) }
     parked.insert(number)
@@ -144,7 +139,6 @@ extension ServiceLoop {
     }
   }
 
-  /// Does the work of a call again that waited.
   private func resume(_ number: UInt64) {
     guard parked.remove(number) != nil, let call = calls[number] else { return }
     begin(call, hasWaited: true)
@@ -152,7 +146,6 @@ extension ServiceLoop {
 
   func resumeAll() { for number in parked.sorted() { resume(number) } }
 
-  /// Tells those that have waited long enough.
   func expire() {
     let now = ContinuousClock.now
     for number in parked where calls[number].map({ $0.deadline <= now }) ?? true {
@@ -161,7 +154,6 @@ extension ServiceLoop {
     if unlocker.expire(now) { prompts.endUnneededAttempt() }
   }
 
-  /// Refuses a call.
   func drop(_ number: UInt64, _ refusal: Refusal) {
     guard let call = remove(number) else { return }
     refuse(call.message, refusal)
@@ -174,7 +166,7 @@ extension ServiceLoop {
     }
   }
 
-  /// Answers `message` with what `put` writes.
+  /// Answers `message` by `put`.
   func reply(_ message: BusMessage, _ put: (BusMessage) throws(Refusal) -> Void) throws(Refusal) {
     guard message.expectsAnswer else { return }
     let answer = try BusMessage(answerTo: message)
@@ -182,14 +174,14 @@ extension ServiceLoop {
     send(answer)
   }
 
-  /// The client as the vault's log names it, where it changes something.
+  /// The author of a change in the vault's log.
   func author(of message: BusMessage) -> AgentClient {
     do throws(StoreError) {
       let process = try bus.process(of: message.sender)
       return settings.client.on(
         Behalf(process: UInt32(clamping: process), program: ProviderOwner(process: process).program))
     } catch {
-      // It has gone by now: the change is this program's.
+      // The client has gone: the log names this program.
       return settings.client
     }
   }

@@ -4,9 +4,8 @@ internal import Dispatch
 
 // The knowledge of the vault, which others change too.
 extension ServiceLoop {
-  /// Notes the current state of the agent's vault.
   func note(_ now: AgentMoment?) {
-    // The watch and who looks after an attempt hear of it by two ways, of which either may be the slower.
+    // The watch and the check after an attempt report in any order.
     if let now, now.since < since { return }
     let wasLocked = isLocked
     (moment, since) = (now, now?.since ?? since)
@@ -26,16 +25,16 @@ extension ServiceLoop {
     }
   }
 
-  /// Takes note of the collections, and tells what differs.
+  /// Records the collections, and signals differences.
   func note(_ new: CollectionBook) {
     let old = book
     book = new
     announcer.tell(from: old, to: new)
   }
 
-  /// Does `body` once the collections are known: those that clients of earlier sessions made are in the vault alone.
+  /// Runs `body` once the collections are known: only the vault knows those from earlier sessions.
   ///
-  /// - Parameter isNeeded: whether nothing can be said without; otherwise a vault that stays locked is no obstacle.
+  /// - Parameter isNeeded: whether `body` needs them; otherwise it also runs while the vault stays locked.
   func knowingBook(_ message: BusMessage, isNeeded: Bool = true, _ body: @escaping () throws(Refusal) -> Void) throws(Refusal) {
     guard !book.isRead, isNeeded || !isLocked else { return try body() }
     try ask(message, waits: isNeeded || settings.hasOwnKey, isQuick: true) { (vault) throws(Refusal) in
@@ -49,10 +48,9 @@ extension ServiceLoop {
     }
   }
 
-  /// Of the time, the most that looking for changes takes: with many items it takes some milliseconds each.
+  /// Surveys take at most one part in this of the time: with many items each takes some milliseconds.
   private static let surveyShare = 10
 
-  /// Looks for changes by others, on the queue.
   func startDueSurvey() {
     guard surveyIsDue, !surveyIsRunning, isUnlocked, ContinuousClock.now >= nextSurvey else { return }
     (surveyIsDue, surveyIsRunning) = (false, true)
@@ -60,7 +58,7 @@ extension ServiceLoop {
     queue.async {
       let start = ContinuousClock.now
       var survey: Survey?
-      // Clients get the error when they ask.
+      // Clients get the error on request.
       do throws(Refusal) { survey = try vault.survey() } catch { vault.forget() }
       inbox.post(.surveyed(survey, cost: .now - start))
     }
@@ -72,7 +70,7 @@ extension ServiceLoop {
     guard let survey else { return }
     note(survey.book)
     for event in survey.events { announcer.tell(event) }
-    // Here and not with each change: all paths are told, and one of thousands may change after the other.
+    // Not at each change: the signal has all paths, and thousands of items may change in turn.
     for collection in book.collections where survey.items[collection.name] != listed[collection.name] {
       announcer.tellItems(survey.items[collection.name] ?? [], of: collection.name)
     }

@@ -3,8 +3,8 @@ internal import CofferPlatform
 internal import Dispatch
 internal import Synchronization
 
-/// The service on its bus: one thread hears and answers, and a queue asks the agent for it, so that a client that waits keeps no
-/// other waiting.
+/// The service on its bus: one thread reads and answers messages, and a queue asks the agent, so that a waiting client
+/// delays no other.
 final class ServiceLoop {
   let bus: Bus
   let settings: SecretServiceSettings
@@ -14,16 +14,15 @@ final class ServiceLoop {
   let quickVault: SecretVault
   let queue = DispatchQueue(label: "coffer.secret-service")
 
-  /// The last known moment of the agent's vault.
   var moment: AgentMoment?
   var isUnlocked: Bool { moment?.vault != nil }
   /// The time of the last known lock or unlock; older notices are late.
   var since: UInt64 = 0
-  /// How often it was heard that the vault is unlocked.
+  /// The count of reported unlocks.
   var timesUnlocked: UInt64 = 0
-  /// Whether a client has to have it unlocked: not where this machine does that by itself when it is needed.
+  /// Whether clients see it locked, unless this machine unlocks it on demand.
   var isLocked: Bool { !isUnlocked && !settings.hasOwnKey }
-  /// The collections as clients know them: the names stay known while the vault is locked.
+  /// The collections as clients know them: names stay known while the vault is locked.
   var book = CollectionBook()
 
   let sessions = SessionTable()
@@ -31,27 +30,26 @@ final class ServiceLoop {
   let unlocker: Unlocker
   private(set) lazy var prompts = PromptCalls(self)
   private lazy var methods = MethodCalls(self)
-  /// The calls whose work is being done, and those that wait for the vault.
+  /// Calls in progress, and those that wait for the vault.
   var calls: [UInt64: Call] = [:]
   var parked: Set<UInt64> = []
   var shares = ClientShares()
   var waits = ProgramWaits()
   private var lastNumber: UInt64 = 0
 
-  /// Whether a survey is under way or due; when the next may begin.
+  /// Whether a survey is running or due; when the next may begin.
   var surveyIsDue = false, surveyIsRunning = false
   var nextSurvey = ContinuousClock.now
-  /// The items of each collection as clients were told them last.
+  /// The items of each collection as last signaled.
   var listed: [String: [String]] = [:]
 
   private var isOver = false
-  /// What ends the service.
   private var failure: StoreError? { outcome.failure }
   private let outcome: Outcome
-  /// Waits for the agent's vault to change.
+  /// Waits for changes of the agent's vault.
   let watch: AgentWatch
 
-  /// How long the bus's thread waits for the agent at most: nobody notices that, and an answer mostly takes a hundredth of it.
+  /// The bus's thread waits no longer for the agent: this is not noticeable, and most answers take a hundredth of it.
   private static let quickTime = Duration.milliseconds(20)
 
   init(_ bus: Bus, _ settings: SecretServiceSettings, _ inbox: Inbox) throws(StoreError) {
@@ -71,21 +69,21 @@ final class ServiceLoop {
     }
     unlocker = Unlocker(settings, inbox) {
       queue.async {
-        // Waiting clients get the error when they ask.
+        // Waiting clients get the error on request.
         do throws(StoreError) { inbox.post(.moment(try vault.client.moment(after: nil))) } catch { inbox.post(.moment(nil)) }
       }
     }
     unlocker.refuseAll = { [unowned self] refusal in for number in parked { drop(number, refusal) } }
   }
 
-  /// Finds out how the vault is before anybody asks, and hears of it from then on.
+  /// Determines the vault's state, and watches it from then on.
   func startWatching() throws(StoreError) {
-    // Where no agent runs it is locked, and what else is wrong is said to clients.
+    // Without an agent it is locked, and clients get any other error.
     do throws(StoreError) { note(try settings.client.moment(after: nil)) } catch { note(nil) }
     try watch.start()
   }
 
-  /// A number that nothing else of this process has.
+  /// A number unique in this process.
   func number() -> UInt64 {
     lastNumber += 1
     return lastNumber
@@ -113,7 +111,6 @@ final class ServiceLoop {
     for number in calls.keys { drop(number, .failed("the service ended")) }
   }
 
-  /// Ends the service with an error.
   func fail(_ error: StoreError) { outcome.fail(error) }
 
   private func handle(_ event: Inbox.Event) {
@@ -127,9 +124,9 @@ final class ServiceLoop {
     }
   }
 
-  /// How long nothing has to be done by itself.
+  /// The time until the next deadline.
   func timeLeft() -> Duration? {
-    // One that cannot begin by itself is no reason to wake: the end of the one under way and the unlocking of the vault do that.
+    // A survey that cannot begin needs no deadline: the end of the running one, and the unlock, wake the loop.
     let survey = surveyIsDue && isUnlocked && !surveyIsRunning ? [nextSurvey] : []
     let deadlines = parked.compactMap { calls[$0]?.deadline } + [unlocker.deadline].compactMap(\.self) + survey
     return deadlines.min().map { $0 - .now }
@@ -171,13 +168,13 @@ final class ServiceLoop {
     prompts.dropAll(of: client)
   }
 
-  /// Sends `message`; where the bus does not take it, the service is over.
+  /// Sends `message`; a failure ends the service.
   func send(_ message: BusMessage) {
     do throws(StoreError) { try bus.send(message) } catch { fail(error) }
   }
 }
 
-/// What ends the service, whoever finds it.
+/// The first error, which ends the service.
 private final class Outcome {
   private(set) var failure: StoreError?
 

@@ -3,12 +3,12 @@ internal import CofferPlatform
 internal import CofferStorage
 internal import CofferVault
 
-/// The sessions that are open. Of the bus's thread.
+/// The open sessions, for the bus's thread.
 final class SessionTable {
   private var sessions: [String: Session] = [:]
   private var lastNumber: UInt64 = 0
 
-  /// Sessions of one client, at most: programs that open one for each call, and close none, have some dozens in their lives.
+  /// Programs that open a session for each call, and close none, have some dozens.
   private static let mostSessions = 1024
 
   func open(_ message: BusMessage) throws(Refusal) -> BusMessage {
@@ -36,7 +36,7 @@ final class SessionTable {
       try answer.putVariant("ay") { () throws(Refusal) in
         try outcome.span.bytes.withUnsafeBytes { (raw) throws(Refusal) in try answer.put(raw) }
       }
-    // The name by which libraries know that they shall try another.
+    // This name makes libraries try another algorithm.
     default: throw .notSupported("sessions are plain or \(KeyExchange.name)")
     }
     try answer.put(path: path)
@@ -48,21 +48,18 @@ final class SessionTable {
     sessions[message.path] = nil
   }
 
-  /// Ends a client's sessions.
   func closeAll(of client: String) { sessions = sessions.filter { $0.value.client != client } }
 
-  /// The last parts of the paths of a client's sessions.
   func names(of client: String) -> [String] {
     sessions.values.filter { $0.client == client }.compactMap { $0.path.split(separator: "/").last.map(String.init) }.sorted()
   }
 
-  /// A session of the client itself.
   func session(_ path: String, of message: BusMessage) throws(Refusal) -> Session {
     guard let session = sessions[path], session.client == message.sender else { throw .noSession(path) }
     return session
   }
 
-  /// Reads a secret, which names the session by which it came.
+  /// Reads a secret, which names its session.
   func secret(_ message: BusMessage) throws(Refusal) -> SecretForm {
     try message.structure(Session.contents) { () throws(Refusal) in
       let session = try session(message.objectPath(), of: message)
@@ -73,7 +70,7 @@ final class SessionTable {
         return Array(raw)
       }
       let value = try message.bytes { (raw) throws(Refusal) in
-        // Before memory is taken for it, which is scarce; a cipher adds a block at most.
+        // Before allocating scarce memory for it; a cipher adds at most a block.
         guard raw.count <= VaultItem.largestValue + SecretCipher.blockCount else { throw Self.tooLarge }
         return try session.open(raw, parameters)
       }

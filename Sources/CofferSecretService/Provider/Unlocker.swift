@@ -1,11 +1,10 @@
 internal import CofferAgent
 internal import CofferPlatform
 
-/// A process that tries to unlock the vault.
 struct UnlockAttempt {
   let process: Int32
   let mayAsk: Bool
-  /// Whether this service ended it: nobody has refused anything then.
+  /// Whether this service ended it: that is no refusal.
   private(set) var isEnded = false
 
   init(process: Int32, mayAsk: Bool) {
@@ -18,7 +17,7 @@ struct UnlockAttempt {
     isEnded = true
   }
 
-  /// Forgets a process that has ended, and returns its status; nil where the system does not tell it, which is no success.
+  /// Waits for an ended process. Nil is no success: the system does not report its status.
   @discardableResult static func reap(_ process: Int32) -> Int32? {
     var status: Int32 = 0
     while waitpid(process, &status, 0) < 0 {
@@ -28,27 +27,25 @@ struct UnlockAttempt {
   }
 }
 
-/// A call that waits for the vault to be unlocked.
+/// A call that waits for an unlock.
 struct UnlockWaiter {
   let mayAsk: Bool
-  /// Until when; nil for as long as a person is asked.
+  /// The end of the wait; nil while a person is asked.
   let deadline: ContinuousClock.Instant?
-  /// Whether a process has tried for it.
   var wasTried = false
   /// Whether it still waits: its client may have gone.
   let isWaiting: () -> Bool
   let then: (Bool) -> Void
 }
 
-/// Has the vault unlocked for waiting calls. Of the bus's thread.
+/// Unlocks the vault for waiting calls, on the bus's thread.
 final class Unlocker {
   private let settings: SecretServiceSettings
   private let inbox: Inbox
-  /// Asks the agent how its vault is.
   private let look: () -> Void
   private var attempt: UnlockAttempt?
   private var waiting: [UnlockWaiter] = []
-  /// Refuses the calls that wait for a vault that nobody can unlock.
+  /// For calls that wait for a vault that nobody can unlock.
   var refuseAll: (Refusal) -> Void = { _ in }
 
   init(_ settings: SecretServiceSettings, _ inbox: Inbox, look: @escaping () -> Void) {
@@ -57,13 +54,13 @@ final class Unlocker {
     self.look = look
   }
 
-  /// The time at which the first waiting call has waited long enough.
+  /// The first deadline of the waiting calls.
   var deadline: ContinuousClock.Instant? { waiting.compactMap(\.deadline).min() }
 
-  /// Ends the process that tries, as nobody waits for it.
+  /// Ends an attempt for which nobody waits.
   func endAttempt() { attempt?.end() }
 
-  /// Has the vault unlocked: by this machine's own key, by a program that asks a person, by `coffer unlock` at some terminal.
+  /// Waits for an unlock by this machine's own key, by a program that asks a person, or by `coffer unlock` at a terminal.
   ///
   /// - Parameters:
   ///   - isWaiting: whether the caller still waits; no process is started otherwise.
@@ -76,7 +73,7 @@ final class Unlocker {
     tryUnlocking()
   }
 
-  /// Starts a process for those that none has tried for.
+  /// Starts a process for untried calls.
   private func tryUnlocking() {
     guard attempt == nil else { return }
     waiting.removeAll { !$0.isWaiting() }
@@ -90,7 +87,7 @@ final class Unlocker {
       attempt = UnlockAttempt(process: process, mayAsk: mayAsk)
       let inbox = inbox
       try DetachedThread.start(stackBytes: 256 << 10, place: "secret service") {
-        // It is left to be reaped by who may still signal it: its number is its own until then.
+        // The bus's thread reaps it, and may signal it before: its process id stays valid until then.
         var ended = siginfo_t()
         while waitid(P_PID, id_t(process), &ended, WEXITED | WNOWAIT) < 0, errno == EINTR {}
         if !inbox.post(.tried(process: process)) { UnlockAttempt.reap(process) }
@@ -111,12 +108,12 @@ final class Unlocker {
     // The agent reports it a moment later; waiting calls need not wait for that.
     guard status != 0 else { return look() }
     if let status, status & 0x7F == 0, let why = settings.whyRefused(status >> 8 & 0xFF) { return refuse(.failed(why)) }
-    // Later calls were not asked about.
+    // It did not ask for later calls.
     if !ended.isEnded { giveUp(asked: ended.mayAsk, started: true) }
     tryUnlocking()
   }
 
-  /// Nobody can unlock the vault, however long a client waits.
+  /// For a vault that nobody can unlock at all.
   private func refuse(_ refusal: Refusal) {
     refuseAll(refusal)
     let all = waiting
@@ -124,18 +121,17 @@ final class Unlocker {
     for waiter in all { waiter.then(false) }
   }
 
-  /// No process can unlock the vault for those that wait: a person may still do it elsewhere, for as long as they have.
+  /// No process can unlock the vault: until their deadlines, calls wait for a person elsewhere.
   private func giveUp(asked: Bool, started: Bool) {
     for index in waiting.indices where asked || !waiting[index].mayAsk || !settings.hasPrompt {
       waiting[index].wasTried = true
     }
-    // Calls that would not wait for a person get the error, and so do those whose prompt was in vain.
+    // Calls that wait for no person get the error, as do those whose prompt failed.
     let over = waiting.filter { $0.wasTried && (!$0.mayAsk || started && $0.deadline == nil) }
     waiting.removeAll { $0.wasTried && (!$0.mayAsk || started && $0.deadline == nil) }
     for waiter in over { waiter.then(false) }
   }
 
-  /// All waiting calls continue.
   func unlocked() {
     attempt?.end()
     attempt = nil
@@ -144,7 +140,7 @@ final class Unlocker {
     for waiter in all { waiter.then(true) }
   }
 
-  /// Refuses calls that have waited long enough; true once nobody waits any more.
+  /// Refuses calls after their deadline; true once nobody waits any more.
   func expire(_ now: ContinuousClock.Instant) -> Bool {
     let over = waiting.filter { $0.deadline.map { $0 <= now } ?? false }
     guard !over.isEmpty else { return false }

@@ -2,23 +2,22 @@ internal import CCofferLibraries
 internal import CofferMemory
 internal import CofferPlatform
 
-/// libgcrypt, for the numbers and ciphers of sessions: clients use it themselves, and it is installed with libsystemd. libsodium
-/// has neither this group nor this cipher.
+/// libgcrypt, for the numbers and ciphers of sessions: clients use it too, and it comes with libsystemd. libsodium lacks
+/// this group and cipher.
 enum Gcrypt {
-  /// Loaded when a client first asks for a session that needs it; nil where it is not installed.
+  /// Loaded for the first session that needs it; nil if not installed.
   static let table: coffer_libgcrypt? = {
     var reason: UnsafePointer<CChar>?
     return coffer_libgcrypt_load(&reason)?.pointee
   }()
 }
 
-/// A number of many bits, which is released with it.
 private struct BigNumber: ~Copyable {
   let raw: OpaquePointer
   private let library: coffer_libgcrypt
   private static let format = Int32(COFFER_GCRYPT_UNSIGNED)
 
-  /// The number whose bytes these are, the highest first.
+  /// The number in big-endian `bytes`.
   init(_ bytes: UnsafeRawBufferPointer, _ library: coffer_libgcrypt) throws(Refusal) {
     var made: OpaquePointer?
     guard let start = bytes.baseAddress, library.mpi_scan(&made, Self.format, start, bytes.count, nil) == 0, let made
@@ -27,7 +26,7 @@ private struct BigNumber: ~Copyable {
     self.library = library
   }
 
-  /// `base` to the power of `exponent` in the group of `modulus`, in libgcrypt's locked memory.
+  /// `base` to the power of `exponent` modulo `modulus`, in libgcrypt's locked memory.
   init(
     _ base: borrowing BigNumber, to exponent: borrowing BigNumber, in modulus: borrowing BigNumber, _ library: coffer_libgcrypt
   ) throws(Refusal) {
@@ -39,7 +38,7 @@ private struct BigNumber: ~Copyable {
 
   deinit { library.mpi_release(raw) }
 
-  /// Its bytes, filled up in front to as many as `out` has.
+  /// Writes its bytes, padded in front to the size of `out`.
   func write(to out: UnsafeMutableRawBufferPointer) throws(Refusal) {
     var written = 0
     guard let start = out.bindMemory(to: UInt8.self).baseAddress,
@@ -50,19 +49,18 @@ private struct BigNumber: ~Copyable {
   }
 }
 
-/// Our half of the exchange of keys that `dh-ietf1024-sha256-aes128-cbc-pkcs7` names.
+/// Our half of the key exchange `dh-ietf1024-sha256-aes128-cbc-pkcs7`.
 ///
-/// It keeps secrets from who records the bus and no more: 1024 bits are within reach of a state today. The bus is of one user and
-/// of one machine.
+/// It only protects secrets from recording of the bus: 1024 bits are within reach of a state today. The bus belongs to one
+/// user on one machine.
 ///
 /// Source: Secret Service API 0.2, "Transfer of Secrets"; RFC 2409, section 6.2 (the second Oakley group); RFC 5869 (HKDF).
 enum KeyExchange {
   static let name = "dh-ietf1024-sha256-aes128-cbc-pkcs7"
-  /// Bytes of the group's prime, and of each public key at most.
+  /// Bytes of the group's prime, and the most of a public key.
   static let count = 128
-  /// Bytes of the number that only we know. To find one of 256 bits takes 2^128 steps, far more than to break a group of 1024
-  /// bits, and the prime is a safe one; one of 1024 bits takes four times as long to use and adds nothing. Source: RFC 7919,
-  /// section 5.2.
+  /// Bytes of our secret exponent. Finding one of 256 bits takes 2^128 steps, far more than breaking a group of 1024 bits,
+  /// and the prime is a safe one; 1024 bits would take four times as long. Source: RFC 7919, section 5.2.
   private static let exponentCount = 32
 
   /// 2^1024 - 2^960 - 1 + 2^64 · (⌊2^894 π⌋ + 129093).
@@ -76,13 +74,13 @@ enum KeyExchange {
     0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF,
   ]
 
-  /// The answer to the other side, and the shared key.
+  /// Our public key for the client, and the shared key.
   struct Outcome: ~Copyable {
     let publicKey: [UInt8]
     let key: SecretBytes
   }
 
-  /// Answers the public key of a client.
+  /// Answers a client's public key.
   ///
   /// - Throws: ``Refusal`` `NotSupported` if libgcrypt is not installed; `InvalidArgs` for a key outside of the group.
   static func answer(_ theirs: UnsafeRawBufferPointer) throws(Refusal) -> Outcome {
@@ -107,7 +105,7 @@ enum KeyExchange {
     try bytes.span.bytes.withUnsafeBytes { (raw) throws(Refusal) in try BigNumber(raw, library) }
   }
 
-  /// Whether it is a number between 1 and the prime less 1: others would make the key known to everybody.
+  /// Requires a number between 1 and the prime less 1: others would reveal the key.
   private static func check(_ theirs: UnsafeRawBufferPointer) throws(Refusal) {
     let digits = theirs.drop { $0 == 0 }
     let isLarge = digits.count > count || digits.count == count && !digits.lexicographicallyPrecedes(prime.dropLast() + [0xFE])
@@ -116,8 +114,7 @@ enum KeyExchange {
     }
   }
 
-  /// The key of the session: HKDF with SHA-256, no salt and no further information. One block of it has more than the key's
-  /// bytes.
+  /// The session's key: HKDF with SHA-256, without salt and information. One block is longer than the key.
   static func derive(_ shared: borrowing SecretBytes) throws(Refusal) -> SecretBytes {
     try Refusal.memory { () throws(SecretMemoryError) in
       let salt = try SecretBytes(zeros: SecretDigest.sha256.count)

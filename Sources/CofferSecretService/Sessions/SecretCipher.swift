@@ -2,16 +2,14 @@ internal import CCofferLibraries
 internal import CofferMemory
 internal import CofferPlatform
 
-/// AES-128 in CBC mode with the padding of PKCS #7, as sessions use it.
+/// AES-128 in CBC mode with PKCS #7 padding, as used by sessions.
 ///
-/// It authenticates nothing: a program that can change messages on the bus can change their content. The bus keeps others from
-/// that.
+/// It does not authenticate: programs that can change messages on the bus, which keeps others out, can change the content.
 enum SecretCipher {
-  /// Bytes of a key, of an initial vector and of a block.
+  /// Bytes of a key, an initialization vector and a block.
   static let keyCount = 16
   static let blockCount = 16
 
-  /// Encrypts `secret` under `key` and the initial vector.
   static func encrypt(
     _ secret: borrowing SecretBytes, _ key: borrowing SecretBytes, _ vector: UnsafeRawBufferPointer
   ) throws(Refusal) -> SecretBytes {
@@ -25,9 +23,7 @@ enum SecretCipher {
     return whole
   }
 
-  /// Decrypts `bytes`.
-  ///
-  /// - Throws: ``Refusal`` `InvalidArgs` for what ``encrypt(_:_:_:)`` has not made with that key.
+  /// - Throws: ``Refusal`` `InvalidArgs` unless ``encrypt(_:_:_:)`` made the bytes with that key.
   static func decrypt(
     _ bytes: UnsafeRawBufferPointer, _ key: borrowing SecretBytes, _ vector: UnsafeRawBufferPointer
   ) throws(Refusal) -> SecretBytes {
@@ -48,7 +44,6 @@ enum SecretCipher {
   private typealias Step =
     @convention(c) (OpaquePointer, UnsafeMutableRawPointer, Int, UnsafeRawPointer?, Int) -> UInt32
 
-  /// Replaces the bytes by what `step` makes of them.
   private static func run(
     _ bytes: inout SecretBytes, _ key: borrowing SecretBytes, _ vector: UnsafeRawBufferPointer,
     _ step: (coffer_libgcrypt) -> Step
@@ -72,7 +67,7 @@ enum SecretCipher {
 }
 
 extension Refusal {
-  /// What `body` makes, in guarded memory.
+  /// For allocations of guarded memory.
   static func memory<Made: ~Copyable>(_ body: () throws(SecretMemoryError) -> Made) throws(Refusal) -> Made {
     do throws(SecretMemoryError) { return try body() } catch {
       throw .limit("guarded memory ran out; close other programs, or raise ulimit -l")

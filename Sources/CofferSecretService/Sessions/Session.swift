@@ -2,32 +2,29 @@ internal import CofferMemory
 internal import CofferPlatform
 internal import CofferStorage
 
-/// How one client and this service exchange secrets: `(oayays)` on the bus, the session, parameters, the value and its content
-/// type.
+/// A client's exchange of secrets: `(oayays)` on the bus, the session, parameters, the value and its content type.
 final class Session {
   static let signature = "(oayays)"
   static let contents = "oayays"
 
-  /// The connection that opened it. Nobody else may use it.
+  /// The connection that opened it; no other may use it.
   let client: String
   let path: String
   private let key: SecretBytes?
 
-  /// A session that carries secrets as they are: between processes of one user.
+  /// Without encryption, between processes of one user.
   init(plainFor client: String, path: String) {
     self.client = client
     self.path = path
     key = nil
   }
 
-  /// A session that encrypts them.
   init(for client: String, path: String, key: consuming SecretBytes) {
     self.client = client
     self.path = path
     self.key = consume key
   }
 
-  /// Writes `secret` as this session has it.
   func put(_ secret: SecretForm, to message: BusMessage) throws(Refusal) {
     switch key {
     case .none: try put(secret.bytes, [], secret, message)
@@ -53,10 +50,10 @@ final class Session {
     }
   }
 
-  /// The type of a value without one: libsecret hands out no text of another type.
+  /// The type of a value without one: libsecret returns no text of another type.
   static let usualType = "text/plain"
 
-  /// The secret in its clear form, with its content type.
+  /// The decrypted value.
   func open(
     _ value: UnsafeRawBufferPointer, _ parameters: [UInt8]
   ) throws(Refusal) -> SecretBytes {

@@ -16,7 +16,7 @@ extension SecretVault {
     }
     var book = CollectionBook()
     book.isRead = true
-    // A collection that somebody made at the shell has items and no item of its own.
+    // A collection made at the shell has items, but no item of its own.
     for name in services.compactMap(VaultNaming.collection(of:)) { book.note(CollectionState(name: name, label: "")) }
     for item in own where !item.name.account.isEmpty {
       book.note(
@@ -29,19 +29,18 @@ extension SecretVault {
     return book
   }
 
-  /// - Throws: ``Refusal`` `NoSuchObject` for a collection that is not there.
+  /// - Throws: ``Refusal`` `NoSuchObject` for a missing collection.
   func requireCollection(_ name: String) throws(Refusal) {
     guard name != CollectionState.login, name != CollectionState.session else { return }
     guard try book()[name] != nil else { throw .noSuchObject(ObjectPath.of(collection: name)) }
   }
 
-  /// The collection behind an alias.
   func collection(behind alias: String) throws(Refusal) -> String {
     guard let name = try book().collection(behind: alias) else { throw .noSuchObject(ObjectPath.of(alias: alias)) }
     return name
   }
 
-  /// Makes a collection, or finds the one that has the alias already.
+  /// Makes a collection, or finds the one with the alias.
   ///
   /// - Returns: its name.
   func createCollection(_ label: String, alias: String, by client: AgentClient) throws(Refusal) -> String {
@@ -60,7 +59,7 @@ extension SecretVault {
     let form = SecretForm(empty, metadata: metadata)
     try asking(ObjectPath.of(collection: name)) { () throws(StoreError) in
       let item = try ItemName(service: VaultNaming.collections, account: name)
-      // One that is there is described: a set keeps the attributes that it leaves empty, and so the last alias that shall go.
+      // An existing one is described: a set would keep attributes left empty, and so the last alias to remove.
       do throws(StoreError) { _ = try client.apply([.describe(item, as: metadata)]) } catch {
         guard error.kind == .notFound else { throw error }
         _ = try client.set(form, for: item)
@@ -68,10 +67,10 @@ extension SecretVault {
     }
   }
 
-  /// Bytes of a collection's name, at most: with it each byte may take three of an object's path.
+  /// The most bytes of a new name: each may take three in an object path.
   private static let longestName = 64
 
-  /// A name for a collection of that label that none has: the label itself, where it can be one.
+  /// An unused name for a collection of that label, if possible the label.
   private static func freeName(_ label: String, _ book: CollectionBook) -> String {
     let scalars = label.unicodeScalars.filter { $0.properties.generalCategory != .control }
     var start = String(String.UnicodeScalarView(scalars))
@@ -83,7 +82,6 @@ extension SecretVault {
     return "\(start) \(number)"
   }
 
-  /// Gives a collection another label.
   func label(_ name: String, _ label: String, by client: AgentClient) throws(Refusal) {
     try requireCollection(name)
     var metadata = try ownItem(name)
@@ -91,7 +89,6 @@ extension SecretVault {
     try write(name, metadata, by: client)
   }
 
-  /// The metadata of a collection's own item.
   private func ownItem(_ name: String) throws(Refusal) -> ItemMetadata {
     let item = try asking(ObjectPath.of(collection: name)) { () throws(StoreError) in
       try client.item(ItemName(service: VaultNaming.collections, account: name))
@@ -99,13 +96,13 @@ extension SecretVault {
     return item?.metadata ?? ItemMetadata(label: CollectionBook()[name]?.label ?? name)
   }
 
-  /// Has `alias` lead to the collection; nil takes it away.
+  /// Nil removes the alias.
   func setAlias(_ alias: String, _ name: String?, by client: AgentClient) throws(Refusal) {
     let key = VaultNaming.alias + alias
     if let name {
       try requireCollection(name)
       let aliases = try ownItem(name).attributes
-      // The item has one attribute of a text: under its other spelling nobody would find the alias.
+      // An item has one attribute per text: under its other spelling nobody would find the alias.
       if let place = aliases.index(forKey: key), !aliases[place].key.hasSameBytes(as: key) {
         throw .invalidArguments("the collection has an alias of the same text in another spelling of Unicode")
       }
@@ -120,14 +117,14 @@ extension SecretVault {
       try write(holder.name.account, metadata, by: client)
     }
     guard let name, !holders.contains(where: { $0.name.account.hasSameBytes(as: name) }) else { return }
-    // It leads there without an item of its own.
+    // It leads there even without its own item.
     if CollectionBook().collection(behind: alias) == name { return }
     var metadata = try ownItem(name)
     metadata.attributes[key] = ""
     try write(name, metadata, by: client)
   }
 
-  /// Deletes a collection with its items; shared ones stay in their place.
+  /// Deletes a collection with its items; shared ones are only unshared.
   ///
   /// - Returns: the items that clients no longer see.
   func deleteCollection(_ name: String, by client: AgentClient) throws(Refusal) -> [ItemEvent] {
@@ -145,7 +142,7 @@ extension SecretVault {
     return events
   }
 
-  /// The secret of a sandboxed application, which is made when it first asks.
+  /// A sandboxed application's secret, made at its first request.
   ///
   /// Source: XDG Desktop Portal, "org.freedesktop.portal.Secret": the same for an application each time.
   func portalSecret(_ application: String, by client: AgentClient) throws(Refusal) -> SecretForm {
@@ -156,7 +153,7 @@ extension SecretVault {
     }
     if let present = try asking(path, { () throws(StoreError) in try client.get(name) }) { return present }
     let bytes = try Refusal.memory { () throws(SecretMemoryError) in try SecretBytes.random(Self.portalBytes) }
-    // The portal has no name for a program outside of a sandbox.
+    // The portal has no name for an unsandboxed program.
     let owner = application.isEmpty ? "programs without a sandbox" : application
     let form = SecretForm(bytes, metadata: ItemMetadata(label: "Secret of \(owner)", contentType: "application/octet-stream"))
     do throws(StoreError) { try client.set(form, for: name, if: .absent) } catch {

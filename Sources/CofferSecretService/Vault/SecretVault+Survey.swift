@@ -4,16 +4,15 @@ internal import CofferStorage
 internal import CofferVault
 internal import Synchronization
 
-/// What clients are told after somebody changed the vault.
+/// News for clients after others' changes.
 struct Survey: Sendable {
   let book: CollectionBook
   let events: [ItemEvent]
-  /// The paths of the items of each collection.
   let items: [String: [String]]
 }
 
 extension SecretVault {
-  /// Compares the current items with the clients' knowledge, and updates that.
+  /// Compares the items with the clients' knowledge, and updates that.
   func survey() throws(Refusal) -> Survey {
     let book = try book()
     var now: [ItemPath: StoredItem] = [:]
@@ -37,7 +36,7 @@ extension SecretVault {
     return Survey(book: book, events: events.sorted { $0.item.path.text < $1.item.path.text }, items: items)
   }
 
-  /// Forgets what clients know: the vault was locked.
+  /// Forgets the clients' knowledge after a lock.
   func forget() { state.known.withLock { $0 = nil } }
 
   /// Whether the agent holds the vault unlocked.
@@ -48,7 +47,6 @@ extension SecretVault {
     }
   }
 
-  /// Has the agent wipe its keys.
   func lock() throws(Refusal) {
     do throws(StoreError) { try client.lock() } catch {
       guard error.kind == .noAgent else { throw Refusal(error, at: ObjectPath.root) }

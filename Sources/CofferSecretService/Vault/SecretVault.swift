@@ -6,16 +6,15 @@ internal import CofferVault
 internal import FoundationEssentials
 internal import Synchronization
 
-/// The items of all collections, where they are kept: in the vault, which the agent holds, or in memory. Called on one queue,
-/// which may wait for the agent, and on the bus's thread while that has nothing to do.
+/// The items of all collections, in the agent's vault or in memory. Used on one queue, which may wait for the agent, and on
+/// the bus's thread while the queue is idle.
 final class SecretVault: Sendable {
   let client: AgentClient
   let state: State
 
-  /// The state outside the vault.
   final class State: Sendable {
     let memory = Mutex(SessionItems())
-    /// What clients know; nil while nobody can.
+    /// The clients' knowledge; nil while they can have none.
     let known = Mutex<[ItemPath: StoredItem]?>(nil)
   }
 
@@ -26,23 +25,22 @@ final class SecretVault: Sendable {
 
   convenience init(_ client: AgentClient) { self.init(client, State()) }
 
-  /// The same items, asked for by another client.
+  /// The same items, through another client.
   func asked(by client: AgentClient) -> SecretVault { SecretVault(client, state) }
 
-  /// Runs `body`, which asks the agent.
   func asking<Result>(_ path: String, _ body: () throws(StoreError) -> Result) throws(Refusal) -> Result {
     do throws(StoreError) { return try body() } catch { throw Refusal(error, at: path) }
   }
 
   // MARK: Reading
 
-  /// The items of `collection`, or of all, that have `attributes`: first those that programs stored, then those that are shared.
+  /// The items with `attributes` in `collection`, or in all: stored ones before shared ones.
   func find(_ attributes: [String: String], in collection: String?) throws(Refusal) -> [StoredItem] {
     var found: [StoredItem] = []
     if collection != CollectionState.session {
       var query = ItemQuery(service: collection.map(VaultNaming.service))
       query.attributes = attributes.map { ItemQuery.Attribute($0.key, $0.value) }
-      // An item that is shared has attributes that are not stored.
+      // The attributes of a shared item are not stored.
       query.besides = ItemQuery.Mark(VaultNaming.shared, collection)
       query.isUse = false
       let asked = query
@@ -55,7 +53,6 @@ final class SecretVault: Sendable {
     return found
   }
 
-  /// The item at `path`.
   func item(_ path: ItemPath) throws(Refusal) -> StoredItem {
     let found: StoredItem?
     if path.collection == CollectionState.session {
@@ -67,7 +64,6 @@ final class SecretVault: Sendable {
     return found
   }
 
-  /// The item of the vault that is at `path`; nil where there is none.
   private func vaultItem(_ path: ItemPath) throws(Refusal) -> VaultItem? {
     guard let id = VaultNaming.sharedID(path.element) else {
       guard let account = PathElement.decode(path.element) else { return nil }
@@ -81,7 +77,7 @@ final class SecretVault: Sendable {
     return shared.first { VaultNaming.hexadecimal($0.id) == id }
   }
 
-  /// The name under which the vault has the item at `path`, which is looked for only where the path does not say it.
+  /// The vault's name for the item, looked up only if `path` does not have it.
   private func name(_ path: ItemPath) throws(Refusal) -> ItemName {
     if VaultNaming.sharedID(path.element) == nil, let account = PathElement.decode(path.element) {
       return try VaultNaming.name(path.collection, account)
@@ -90,7 +86,6 @@ final class SecretVault: Sendable {
     return item.name
   }
 
-  /// The secret of the item at `path`.
   func secret(_ path: ItemPath) throws(Refusal) -> SecretForm {
     let found: SecretForm?
     if path.collection == CollectionState.session {
@@ -105,7 +100,7 @@ final class SecretVault: Sendable {
 
   // MARK: Writing
 
-  /// Stores an item in `collection`, or replaces the one whose attributes are equal: of several the oldest.
+  /// Replaces the oldest item with equal attributes, if `replaces`.
   func create(
     _ draft: ItemDraft, _ secret: SecretForm, in collection: String, replaces: Bool, by client: AgentClient
   ) throws(Refusal) -> ItemEvent {
@@ -121,7 +116,7 @@ final class SecretVault: Sendable {
         ItemEvent(equal == nil ? .created : .changed, try memory.set(draft, secret, at: equal?.path.element))
       }
     }
-    // A shared item keeps its name, and what shows it here.
+    // A shared item keeps its name, and the mark that shows it here.
     let old = try equal.map { (item) throws(Refusal) in try existing(item.path, writing: true) }
     let name: ItemName
     if let old { name = old.name } else { name = try VaultNaming.name(collection, VaultNaming.hexadecimal(UUID())) }
@@ -131,26 +126,25 @@ final class SecretVault: Sendable {
     let (stored, condition) = (form, old?.isUnchanged ?? .absent)
     let item = try asking(equal?.path.text ?? ObjectPath.of(collection: collection)) { () throws(StoreError) in
       let item = try client.set(stored, for: name, if: condition)
-      // A label that is left empty is the one of before, to the vault.
+      // For the vault, an empty label means the previous one.
       guard stored.metadata.label.isEmpty, !item.metadata.label.isEmpty else { return item }
       return try client.apply([.describe(name, as: stored.metadata, if: item.isUnchanged)]).first ?? item
     }
     return try noted(old == nil ? .created : .changed, item)
   }
 
-  /// The attributes that the vault keeps of an item whose client gave it `attributes`: those of Coffer's own stay, what shows it
-  /// here among them.
+  /// Attributes for the vault after a client sets `attributes`: Coffer's own stay, such as the mark of a shared item.
   private static func attributes(_ attributes: [String: String], of item: VaultItem?) -> [String: String] {
     attributes.merging(item?.metadata.ownAttributes ?? [:]) { _, own in own }
   }
 
-  /// - Throws: ``Refusal`` `InvalidArgs` for a name of Coffer's own: a client would say where a login is renewed.
+  /// - Throws: ``Refusal`` `InvalidArgs` for Coffer's own names: a client could set where a login is renewed.
   private static func checkFree(_ attributes: [String: String]) throws(Refusal) {
     guard let name = attributes.keys.first(where: ItemMetadata.isOwn(attribute:)) else { return }
     throw .invalidArguments("the attribute \(name) is Coffer's own")
   }
 
-  /// - Parameter writing: whether it gets another secret; Coffer alone gives one to a login.
+  /// - Parameter writing: whether it gets another secret; only Coffer sets that of a login.
   private func existing(_ path: ItemPath, writing: Bool = false) throws(Refusal) -> VaultItem {
     guard let item = try vaultItem(path) else { throw .noSuchObject(path.text) }
     guard !writing || !item.metadata.isKeptByCoffer else {
@@ -159,7 +153,7 @@ final class SecretVault: Sendable {
     return item
   }
 
-  /// Gives the item at `path` another secret, and leaves its label and attributes.
+  /// Keeps the item's label and attributes.
   func setSecret(_ secret: SecretForm, at path: ItemPath, by client: AgentClient) throws(Refusal) -> ItemEvent {
     if path.collection == CollectionState.session {
       return try state.memory.withLock { (memory) throws(Refusal) in
@@ -179,7 +173,6 @@ final class SecretVault: Sendable {
     return try noted(.changed, item)
   }
 
-  /// Gives the item at `path` another label, or other attributes.
   func describe(
     _ path: ItemPath, label: String? = nil, attributes: [String: String]? = nil, by client: AgentClient
   ) throws(Refusal) -> ItemEvent {
@@ -205,7 +198,7 @@ final class SecretVault: Sendable {
     return try noted(.changed, item)
   }
 
-  /// Deletes the item at `path`; a shared one is no longer shared, and stays where it was.
+  /// Deletes the item; a shared one is only unshared.
   func delete(_ path: ItemPath, by client: AgentClient) throws(Refusal) -> ItemEvent {
     if path.collection == CollectionState.session {
       guard let old = state.memory.withLock({ $0.item(path.element) }), state.memory.withLock({ $0.remove(path.element) }) else {
@@ -230,7 +223,7 @@ final class SecretVault: Sendable {
     return ItemEvent(.deleted, stored)
   }
 
-  /// What happened to `item`, which clients are told of now and not once more.
+  /// The event of `item`, signaled now and not again by a survey.
   private func noted(_ kind: ItemEvent.Kind, _ item: VaultItem) throws(Refusal) -> ItemEvent {
     guard let stored = VaultNaming.stored(item) else { throw .failed("the item is in no collection") }
     state.known.withLock { if $0 != nil { $0?[stored.path] = stored } }
@@ -238,7 +231,6 @@ final class SecretVault: Sendable {
   }
 }
 
-/// Something that happened to an item.
 struct ItemEvent: Sendable, Equatable {
   enum Kind: Sendable, Equatable { case created, changed, deleted }
   let kind: Kind

@@ -1,19 +1,19 @@
 internal import CofferStorage
 internal import FoundationEssentials
 
-/// The items of the collection that ends with the process: in guarded memory alone, and never locked.
+/// The items of the collection that ends with the process: only in guarded memory, and never locked.
 struct SessionItems: Sendable {
   private var items: [String: (item: StoredItem, secret: SecretForm)] = [:]
-  /// What all items hold together.
+  /// The bytes of all items.
   private var held = 0
 
-  /// Items at most: each search looks at all of them.
+  /// Each search looks at all items.
   private static let most = 4096
-  /// Bytes of all items, at most, so that a program that never stops storing gets an error before memory ends. It is 128 of the
-  /// largest secrets, and a quarter of a small machine's memory; the most items alone could be 8 GiB.
+  /// The most bytes of all items: endless storing must fail before memory ends. It is 128 of the largest secrets, and a
+  /// quarter of a small machine's memory; the most items alone could be 8 GiB.
   static let mostBytes = 256 << 20
 
-  /// All that have `attributes`, the oldest first.
+  /// All items with `attributes`, oldest first.
   func find(_ attributes: [String: String]) -> [StoredItem] {
     items.values.map(\.item).filter { $0.attributes.holds(attributes) }.sorted {
       ($0.created, $0.path.element) < ($1.created, $1.path.element)
@@ -23,7 +23,7 @@ struct SessionItems: Sendable {
   func item(_ element: String) -> StoredItem? { items[element]?.item }
   func secret(_ element: String) -> SecretForm? { items[element]?.secret }
 
-  /// Stores an item under a new path, or under the one given.
+  /// Stores an item under a new path, or a given one.
   mutating func set(_ draft: ItemDraft, _ secret: SecretForm, at element: String?) throws(Refusal) -> StoredItem {
     let old = element.flatMap { items[$0]?.item }
     guard old != nil || items.count < Self.most else {
@@ -44,7 +44,6 @@ struct SessionItems: Sendable {
     return item
   }
 
-  /// Removes an item; false where there is none.
   mutating func remove(_ element: String) -> Bool {
     held -= size(at: element)
     return items.removeValue(forKey: element) != nil
@@ -54,7 +53,6 @@ struct SessionItems: Sendable {
     items[element].map { Self.size($0.item.label, $0.item.attributes, $0.secret) } ?? 0
   }
 
-  /// The size of an item's content.
   private static func size(_ label: String, _ attributes: [String: String], _ secret: SecretForm) -> Int {
     secret.bytes.count + secret.metadata.contentType.utf8.count + label.utf8.count
       + attributes.reduce(0) { $0 + $1.key.utf8.count + $1.value.utf8.count }

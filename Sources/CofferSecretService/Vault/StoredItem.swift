@@ -2,32 +2,32 @@ internal import CofferStorage
 internal import CofferVault
 internal import FoundationEssentials
 
-/// An item as clients see it, without its secret.
+/// An item as seen by clients, without its secret.
 struct StoredItem: Sendable, Equatable {
   let path: ItemPath
   let label: String
   let attributes: [String: String]
   let created: Date
   let modified: Date
-  /// Which item it is, and how often it was written: two sights of an item that are equal in both are of the same content.
+  /// Equal ids and revisions mean equal content.
   let id: UUID
   let revision: UInt64
 
-  /// Whether it is no item of its collection, and only shown there.
+  /// Whether it belongs elsewhere, and is only shown in its collection.
   var isShared: Bool { VaultNaming.sharedID(path.element) != nil }
 }
 
-/// What clients give an item.
+/// A client's data for an item.
 struct ItemDraft: Sendable {
   var label = ""
   var attributes: [String: String] = [:]
 }
 
-/// A collection as clients see it, without its items.
+/// A collection as seen by clients, without its items.
 struct CollectionState: Sendable, Equatable {
   let name: String
   var label: String
-  /// Seconds since 1970; 0 where that is not known.
+  /// Seconds since 1970; 0 if unknown.
   var created: UInt64 = 0
   var modified: UInt64 = 0
 
@@ -35,37 +35,35 @@ struct CollectionState: Sendable, Equatable {
 
   /// The initial collection.
   static let login = "login"
-  /// What ends with the process, and is never locked.
+  /// It ends with the process, and is never locked.
   static let session = "session"
   static let standard = [CollectionState(name: login, label: "Login"), CollectionState(name: session, label: "session")]
 }
 
-/// The collections and their aliases, at one moment. Names are told apart by their bytes, as the vault does, and not by the
-/// characters that Unicode makes of them: each is found by its element of a path, which is ASCII.
+/// The collections and their aliases at one moment. As in the vault, names are distinguished by their bytes and not by
+/// Unicode's characters: each is found by its path element, which is ASCII.
 struct CollectionBook: Sendable, Equatable {
   private(set) var collections = CollectionState.standard
-  /// Whether it was read from the vault: until then an alias may lead elsewhere than it does from the start.
+  /// Whether it was read from the vault: until then an alias may lead elsewhere than initially.
   var isRead = false
-  /// Where each collection stands, by its element: clients can make thousands, and with each change all are looked up.
+  /// Indices by element: clients can make thousands of collections, and each change looks up all.
   private var places = Dictionary(uniqueKeysWithValues: CollectionState.standard.enumerated().map { ($1.name, $0) })
-  /// The name of the collection behind each alias, by the alias's element. `default` leads to the login collection until it is
-  /// set, and `session` always to the one of the session, as with other providers.
+  /// The collection's name by the alias's element. `default` leads to the login collection until it is set, `session` always
+  /// to the session's, as with other providers.
   private var aliases = [
     "default": CollectionState.login, "session": CollectionState.session, "login": CollectionState.login,
   ]
 
   subscript(name: String) -> CollectionState? { places[PathElement.encode(name)].map { collections[$0] } }
 
-  /// The name of the collection that an alias leads to; nil where it leads to none.
+  /// Nil if the alias leads nowhere.
   func collection(behind alias: String) -> String? { aliases[PathElement.encode(alias)] }
 
-  /// The last parts of the paths of all aliases.
+  /// The last parts of the aliases' paths.
   var aliasElements: [String] { aliases.keys.sorted() }
 
-  /// Takes over where an alias leads.
   mutating func lead(_ alias: String, to name: String) { aliases[PathElement.encode(alias)] = name }
 
-  /// Takes over the state of a collection.
   mutating func note(_ state: CollectionState) {
     guard !state.name.isEmpty, state.name != CollectionState.session else { return }
     let element = PathElement.encode(state.name)

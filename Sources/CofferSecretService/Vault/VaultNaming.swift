@@ -2,32 +2,31 @@ internal import CofferStorage
 internal import CofferVault
 internal import FoundationEssentials
 
-/// How items of the vault become items of collections.
+/// Maps the vault's items to items of collections.
 enum VaultNaming {
-  /// Services that are collections begin with it.
+  /// The prefix of services that are collections.
   static let prefix = "secret-service:"
   /// The service whose items are the collections themselves.
   static let collections = "secret-service"
-  /// The attribute that shows an item of another service in the collection it names.
+  /// The attribute that shows another service's item in the collection it names.
   static let shared = "secret-service"
-  /// The start of an attribute of a collection's own item that gives it an alias.
+  /// The prefix of an attribute of a collection's own item that gives it an alias.
   static let alias = "alias:"
-  /// The service of the secrets that sandboxed applications have by the portal.
+  /// The service of sandboxed applications' portal secrets.
   static let portal = "xdg-desktop-portal"
 
   static func service(of collection: String) -> String { prefix + collection }
 
-  /// The collection that is the service of that name; nil for a service that is none.
+  /// The collection of a service; nil if it is none.
   static func collection(of service: String) -> String? { service.rest(after: prefix) }
 
-  /// The name of an item of a collection.
   static func name(_ collection: String, _ account: String) throws(Refusal) -> ItemName {
     do throws(StoreError) { return try ItemName(service: service(of: collection), account: account) } catch {
       throw Refusal(error, at: ObjectPath.of(collection: collection))
     }
   }
 
-  /// The vault's item as an item of a collection; nil if it is in none.
+  /// Nil for an item in no collection.
   static func stored(_ item: VaultItem) -> StoredItem? {
     let path: ItemPath, attributes: [String: String]
     let own = collection(of: item.name.service)
@@ -49,7 +48,7 @@ enum VaultNaming {
       revision: item.revision)
   }
 
-  /// What programs search for: none of them knows under which name the item was stored.
+  /// Attributes for searches: no program knows the item's name.
   private static func sharedAttributes(_ item: VaultItem) -> [String: String] {
     let attributes = item.metadata.freeAttributes
     let own = [
@@ -58,10 +57,10 @@ enum VaultNaming {
     return attributes.merging(own.filter { !$0.value.isEmpty }) { given, _ in given }
   }
 
-  /// The start of the path's last part of a shared item: no text becomes it, as `_` is always followed by two digits there.
+  /// The prefix of a shared item's path element. No encoded text begins with it: there two digits follow each `_`.
   private static let sharedStart = "shared_u"
 
-  /// The id of the shared item whose path ends so; nil for an item of the collection itself.
+  /// Nil for a collection's own item.
   static func sharedID(_ element: String) -> String? {
     element.rest(after: sharedStart)
   }

@@ -1,8 +1,7 @@
 internal import Coffer
 internal import CofferPlatform
 
-/// A started program that is waited for with patience that ends: in a session of its own, so that all that it starts ends with
-/// it, and with this process.
+/// A started program with a deadline. Its session contains all that it starts, which ends with it and with this process.
 final class AskedProgram {
   private let path: String
   private let process: pid_t
@@ -13,13 +12,11 @@ final class AskedProgram {
   private var signals = HeldSignals([SIGINT, SIGTERM, SIGHUP, SIGQUIT])
   private var status: Int32?
 
-  /// Milliseconds between two looks at the clock and the signals: see `Terminal`.
+  /// Milliseconds between checks of the clock and the signals: see `Terminal`.
   private static let look: Int32 = 50
-  /// Looks that a program may take to end once it is asked to.
+  /// Checks before a program that was asked to end is killed.
   private static let farewell = 20
 
-  /// Starts `path` with `words`.
-  ///
   /// - Parameter hasInput: whether it is written to; otherwise its input is empty.
   init(_ path: String, _ words: [String], hasInput: Bool, patience: Duration) throws {
     self.path = path
@@ -39,7 +36,7 @@ final class AskedProgram {
 
   private static func start(_ path: String, _ words: [String], output: Int32, input: Int32?) throws -> pid_t {
     var environment = ChildEnvironment()
-    // A program that itself gets something from the vault shall not be asked by the command that it starts, and that one's again.
+    // A program that gets a secret from the vault must not be asked by the command that it starts.
     try environment.set("COFFER_ASKPASS", "")
     try environment.set("SSH_ASKPASS_REQUIRE", "never")
     let child = CStrings.lend([path] + words) { argv in
@@ -49,7 +46,7 @@ final class AskedProgram {
     return child
   }
 
-  /// Reads the program's output into `buffer`, after the first `at` bytes; 0 at its end.
+  /// Reads output into `buffer` after `at` bytes; 0 at its end.
   package func read(into buffer: inout SecretBytes, at: Int) throws -> Int {
     guard at < buffer.count else { throw Askpass.noAnswer(path, "its answer is longer than \(buffer.count) bytes") }
     try wait { output in
@@ -64,14 +61,13 @@ final class AskedProgram {
     return got
   }
 
-  /// Writes `text`, which is short and fits a pipe.
   func write(_ text: String) throws {
     guard let input else { return }
     let written = Array(text.utf8).withUnsafeBytes { systemWrite(input.writing, $0.baseAddress, $0.count) }
     guard written == text.utf8.count else { throw Askpass.noAnswer(path, "it ended before it was asked") }
   }
 
-  /// Waits for the program to end, and returns its status as a shell tells it.
+  /// Waits for the end, and returns the status that a shell reports.
   func end() throws -> Int32 {
     input?.closeWriting()
     let process = process
@@ -85,13 +81,13 @@ final class AskedProgram {
     }
     let code = errno
     let ended = Ending(raw).status
-    // Its number is not this process's to signal any more, however it ended.
+    // Its process id may now belong to another process.
     status = ended
     guard found == process else { throw Failure(StoreError(errno: code, "wait for the program", place: FilePath(path))) }
     return ended
   }
 
-  /// Waits until `isOver`, for no longer than the program has, and looks after the signals meanwhile.
+  /// Waits until `isOver` or the deadline, and handles signals.
   private func wait(until isOver: (Int32) -> Bool) throws {
     while !isOver(output.reading) {
       if let signal = signals.next() { try stopped(by: signal) }
@@ -101,7 +97,7 @@ final class AskedProgram {
     }
   }
 
-  /// Ends the program before the signal does its work.
+  /// Ends the program before the signal takes effect.
   private func stopped(by signal: Int32) throws {
     Self.stop(process)
     status = 128 + signal
@@ -109,7 +105,6 @@ final class AskedProgram {
     signals.deliver(signal)
   }
 
-  /// Ends the program with all that it started.
   private static func stop(_ process: pid_t) {
     kill(-process, SIGTERM)
     for _ in 0..<farewell where waitpid(process, nil, WNOHANG) == 0 { usleep(UInt32(look) * 1000) }

@@ -1,26 +1,26 @@
 package import Coffer
 internal import CofferPlatform
 
-/// A program that asks for a secret in a window of its own, where no terminal is.
+/// A program that asks for a secret in its own window.
 ///
-/// The secret comes over a pipe into guarded memory. A program that does not answer in time is ended, with all that it started.
+/// The secret comes over a pipe into guarded memory. A program that does not answer in time is ended, with all that it
+/// started.
 package struct Askpass {
-  /// How the program is spoken to, which its name tells.
+  /// The program's protocol, known by its name.
   package enum Kind {
-    /// The question is its only word, and the answer a line of its output, as ssh has it.
+    /// As in ssh: the question is its only argument, the answer a line of its output.
     case plain
-    /// The same with words of its own: systemd-ask-password(1).
+    /// The same with its own arguments: systemd-ask-password(1).
     case systemd
     /// The Assuan protocol of GnuPG.
     case pinentry
   }
 
-  /// The program: a path, or a name that is looked for on PATH.
+  /// A path, or a name to find on PATH.
   package let path: String
-  /// How long it may take.
   package var patience = Self.usualPatience
 
-  /// Long enough to look a passphrase up, and short enough that a script which nobody sits before comes to an end.
+  /// Long enough to look a passphrase up; an unattended script ends after it.
   static let usualPatience = Duration.seconds(120)
 
   package init(_ path: String) { self.path = path }
@@ -31,10 +31,10 @@ package struct Askpass {
     return name == "systemd-ask-password" ? .systemd : .plain
   }
 
-  /// The program that the environment names; nil where it names none, or where the terminal serves.
+  /// The environment's program; nil if there is none, or if the terminal serves.
   ///
-  /// Source: ssh(1), `SSH_ASKPASS` and `SSH_ASKPASS_REQUIRE`. `COFFER_ASKPASS` comes before ssh's, and needs no display: the user
-  /// means it for this program.
+  /// Source: ssh(1), `SSH_ASKPASS` and `SSH_ASKPASS_REQUIRE`. `COFFER_ASKPASS` precedes ssh's, and needs no display: the
+  /// user means it for this program.
   package static func chosen(hasTerminal: Bool) -> Askpass? {
     let rule = ProcessEnvironment.value("SSH_ASKPASS_REQUIRE")?.lowercased()
     guard rule != "never", !hasTerminal || rule == "prefer" || rule == "force" else { return nil }
@@ -44,10 +44,8 @@ package struct Askpass {
     return ProcessEnvironment.value("SSH_ASKPASS").map { Askpass($0) }
   }
 
-  /// The answer to `question`.
-  ///
-  /// - Throws: ``Failure/interrupted`` on control-C; status 69 where the program gives no answer; ``Failure/nothingTyped`` for an
-  ///   empty one.
+  /// - Throws: ``Failure/interrupted`` on control-C; status 69 if the program gives no answer; ``Failure/nothingTyped`` for
+  ///   an empty one.
   package func secret(_ question: Question) throws -> SecretBytes {
     let answer: SecretBytes
     switch kind {
@@ -60,7 +58,6 @@ package struct Askpass {
     return answer
   }
 
-  /// The first line that the program prints.
   private func line(words: [String]) throws -> SecretBytes {
     let program = try start(words, isAsked: false)
     var text = try SecretBytes(zeros: Terminal.longestLine)
@@ -87,6 +84,6 @@ package struct Askpass {
 }
 
 extension Question {
-  /// All of it, for a program that shows one text.
+  /// The whole question as one text.
   package var text: String { [remark, reason, subject + ":"].compactMap(\.self).joined(separator: "\n") }
 }

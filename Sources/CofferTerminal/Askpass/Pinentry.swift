@@ -3,12 +3,12 @@ internal import CofferPlatform
 
 /// A conversation with a pinentry of GnuPG.
 ///
-/// Source: the manuals of pinentry ("Protocol") and of libassuan ("Client requests", "Server responses"): a line is at most 1000
-/// bytes, and `%`, carriage returns and line feeds are escaped.
+/// Source: the manuals of pinentry ("Protocol") and of libassuan ("Client requests", "Server responses"): a line has at most
+/// 1000 bytes; `%`, carriage returns and line feeds are escaped.
 struct Pinentry: ~Copyable {
   private let path: String
   private let program: AskedProgram
-  /// Text that was read and not parsed yet.
+  /// Unparsed input.
   private var text: SecretBytes
   private var count = 0
 
@@ -23,11 +23,10 @@ struct Pinentry: ~Copyable {
     text = try SecretBytes(zeros: Terminal.longestLine)
   }
 
-  /// The answer to `question`.
   consuming func secret(_ question: Question, within patience: Duration) throws -> SecretBytes {
     var answer = try SecretBytes(zeros: 0)
     try expectOK(&answer)
-    // An older pinentry refuses an unknown option, and continues without it.
+    // An older pinentry refuses unknown options, and continues without them.
     for option in Self.options { try ignored("OPTION \(option)", &answer) }
     try ignored("SETTITLE Coffer", &answer)
     try ignored("SETTIMEOUT \(patience.components.seconds)", &answer)
@@ -111,7 +110,6 @@ struct Pinentry: ~Copyable {
     return begins("OK") ? .ok : .other
   }
 
-  /// `answer` followed by the decoded bytes `range` of the line.
   private func joined(_ answer: borrowing SecretBytes, _ range: Range<Int>) throws -> SecretBytes {
     var longer = try SecretBytes(zeros: answer.count + range.count)
     var at = answer.count
@@ -143,7 +141,7 @@ struct Pinentry: ~Copyable {
     }
   }
 
-  /// `text` as a line can hold it, of no more bytes than one may have.
+  /// `text` escaped for a line, and cut to fit.
   private static func escaped(_ text: String) -> String {
     let escaped = text.utf8.prefix(300).map { byte -> String in
       switch byte {

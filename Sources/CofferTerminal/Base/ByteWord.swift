@@ -1,16 +1,15 @@
 internal import CofferPlatform
 internal import CofferStorage
 
-/// A word of a command line, byte for byte: the names of files need not be UTF-8, and a command gets the very words it was given.
+/// A word of a command line, byte for byte: file names need not be UTF-8, and commands get their words unchanged.
 package struct ByteWord: ExpressibleByStringLiteral, Sendable {
   private let bytes: [CChar]
 
-  /// A copy of the C string at `start`.
   package init(_ start: UnsafePointer<CChar>) { bytes = Array(UnsafeBufferPointer(start: start, count: strlen(start) + 1)) }
   package init(_ text: String) { bytes = Array(text.utf8CString) }
   package init(stringLiteral text: String) { self.init(text) }
 
-  /// For people: invalid UTF-8 is replaced.
+  /// For display: invalid UTF-8 is replaced.
   package var text: String { withBytes { String(decoding: $0, as: UTF8.self) } }
   package var isText: Bool { withBytes(UTF8Validity.isValid) }
   package var isEmpty: Bool { bytes.count == 1 }
@@ -22,17 +21,14 @@ package struct ByteWord: ExpressibleByStringLiteral, Sendable {
       .map { ByteWord(bytes: $0.isEmpty ? [CChar(bitPattern: UInt8(ascii: "."))] : Array($0)) }
   }
 
-  /// This folder's file of that name.
   package func appending(_ name: ByteWord) -> ByteWord {
     ByteWord(bytes: bytes.dropLast() + [CChar(bitPattern: UInt8(ascii: "/"))] + name.bytes.dropLast())
   }
 
-  /// This word and then `other`, without anything in between.
   package func joined(to other: ByteWord) -> ByteWord { ByteWord(bytes: bytes.dropLast() + other.bytes.dropLast()) }
 
-  /// Lends the word as the C library takes it.
   package func withCString<Result>(_ body: (UnsafePointer<CChar>) -> Result) -> Result {
-    // An array with at least its terminator has an address.
+    // The terminator guarantees an address.
     bytes.withUnsafeBufferPointer { body($0.baseAddress.unsafelyUnwrapped) }
   }
 
@@ -43,14 +39,13 @@ package struct ByteWord: ExpressibleByStringLiteral, Sendable {
   }
 }
 
-/// Words as a null-terminated array of C strings.
 package enum CStrings {
   package static func lend<Result>(_ words: [ByteWord], _ body: (UnsafePointer<UnsafeMutablePointer<CChar>?>) -> Result) -> Result
   {
     let copies = words.map { $0.withCString { strdup($0) } } + [nil]
     defer { for copy in copies { free(copy) } }
     return copies.withUnsafeBufferPointer { buffer in
-      // An array with at least its terminator has an address.
+      // The terminator guarantees an address.
       withExtendedLifetime(copies) { body(buffer.baseAddress.unsafelyUnwrapped) }
     }
   }

@@ -1,13 +1,11 @@
 internal import Coffer
 internal import CofferVault
 
-/// The services and accounts that a mistyped name was most likely meant to be.
+/// Services and accounts that a mistyped name probably meant.
 package enum LikelyNames {
-  /// Names that are told, at most.
   private static let most = 3
 
-  /// The names of `all` that are near to `name`, the nearest first: in other letters, cut from a URL or with a path behind it,
-  /// with its beginning alone, or with a letter or two wrong.
+  /// The names of `all` that differ from `name` in case, by a URL's scheme or path, or by a letter or two, nearest first.
   package static func near(_ name: String, among all: [String]) -> [String] {
     let wanted = name.lowercased()
     let host = host(of: wanted)
@@ -16,29 +14,27 @@ package enum LikelyNames {
       let found = candidate.lowercased()
       if found == wanted { return (candidate, 0) }
       if Self.host(of: found) == host { return (candidate, 1) }
-      // The distance of long texts is not worth its time, and that of very short ones says nothing.
+      // The distance of long texts costs too much time, and that of very short ones means nothing.
       guard letters.count > 2, letters.count <= 64, abs(found.utf8.count - wanted.utf8.count) <= 8 else { return nil }
       let distance = Spelling.distance(letters, Array(found))
       return distance <= (letters.count < 6 ? 1 : 2) ? (candidate, 1 + distance) : nil
     }.sorted { ($0.1, $0.0) < ($1.1, $1.0) }.prefix(most).map(\.0)
   }
 
-  /// The text without a scheme before it and a path behind it.
   private static func host(of text: String) -> Substring {
     var rest = text[...]
     if let scheme = rest.firstRange(of: "://") { rest = rest[scheme.upperBound...] }
     return rest.prefix { $0 != "/" }
   }
 
-  /// `github.com, gitlab.com`: the question in an error's cure; nil if nothing is near.
+  /// `did you mean github.com, gitlab.com?`, for an error's cure; nil if nothing is near.
   package static func question(_ names: [String]) -> String? {
     names.isEmpty ? nil : "did you mean \(names.map(Printable.line).joined(separator: ", "))?"
   }
 }
 
-/// How far two words are apart.
 package enum Spelling {
-  /// Optimal string alignment: letters added, left out, replaced or swapped with the next.
+  /// Optimal string alignment: letters inserted, deleted, replaced or swapped with the next.
   package static func distance(_ a: [Character], _ b: [Character]) -> Int {
     var rows = [[Int]](repeating: [Int](repeating: 0, count: b.count + 1), count: a.count + 1)
     for i in 0...a.count { rows[i][0] = i }

@@ -1,7 +1,6 @@
 internal import CofferStorage
 package import FoundationEssentials
 
-/// A point in time, as text.
 package enum Moment {
   /// `2026-11-21T08:00:00Z`
   package static func text(_ date: Date) -> String { date.formatted(.iso8601) }
@@ -14,10 +13,10 @@ package enum Moment {
     text(date).replacing("T", with: " ").replacing("Z", with: " +0000")
   }
 
-  /// Reads what ``text(_:)`` and ``classic(_:)`` write, other offsets, a time without seconds or with parts of one, a blank in
-  /// place of the `T`, and a bare day, which begins at midnight UTC.
+  /// Reads the formats of ``text(_:)`` and ``classic(_:)``, other offsets, a time without seconds or with fractions of one,
+  /// a space in place of the `T`, and a bare day, which begins at midnight UTC.
   ///
-  /// All of `text` has to be that: Foundation takes a beginning for the whole, and the 31st of February for the 3rd of March.
+  /// All of `text` must match: Foundation accepts a valid prefix, and reads the 31st of February as the 3rd of March.
   package static func parse(_ text: String) -> Date? {
     let parts = text.split(separator: " ")
     if 2...3 ~= parts.count { return parse("\(parts[0])T\(parts[1...].joined())") }
@@ -29,7 +28,7 @@ package enum Moment {
       guard Self.text(midnight).hasSameBytes(as: "\(day)T00:00:00Z") else { return nil }
       guard end < bytes.endIndex else { return midnight }
       guard isTime(bytes[end...]) else { return nil }
-      // Foundation reads no offset of hours alone, which PostgreSQL writes, and no time without seconds.
+      // Foundation reads neither PostgreSQL's offsets in hours alone nor a time without seconds.
       let isOfHours = bytes.count > 3 && [UInt8(ascii: "+"), UInt8(ascii: "-")].contains(bytes[bytes.count - 3])
       let minute = String(decoding: bytes[..<(end + Self.minuteLength)], as: UTF8.self)
       let rest = String(decoding: bytes[(end + Self.minuteLength)...], as: UTF8.self)
@@ -40,8 +39,8 @@ package enum Moment {
   /// Bytes of `T18:00`.
   private static let minuteLength = 6
 
-  /// Whether `text` is `T18:00` or `T18:00:00`, the latter with at most nine digits of a part of a second behind it, and then
-  /// `Z`, `+01:00`, `+0100` or `+01`.
+  /// Whether `text` is `T18:00` or `T18:00:00`, the latter with up to nine digits of a fraction, and then `Z`, `+01:00`,
+  /// `+0100` or `+01`.
   private static func isTime(_ text: ArraySlice<UInt8>) -> Bool {
     var rest = text
     let isDigit = { (byte: UInt8) in UInt8(ascii: "0")...UInt8(ascii: "9") ~= byte }
@@ -69,7 +68,7 @@ package enum Moment {
     return rest.isEmpty || take(rest.first == UInt8(ascii: ":") ? ":" : nil, below: 60) && rest.isEmpty
   }
 
-  /// `7 h 59 min`, `14 min` or `30 s`: to the nearest minute from one on, so that a time that has just begun is told whole.
+  /// `7 h 59 min`, `14 min` or `30 s`: rounded to minutes, so that a time that has just begun is shown whole.
   package static func words(_ seconds: Int64) -> String {
     if seconds < 60 { return "\(seconds) s" }
     let minutes = (seconds + 30) / 60

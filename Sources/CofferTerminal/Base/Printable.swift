@@ -1,8 +1,8 @@
 internal import CofferStorage
 
-/// Text from a vault or a file on its way to a terminal.
+/// Text from a vault or a file, for a terminal.
 package enum Printable {
-  /// `text` with all spelled out that is not seen, but for newlines.
+  /// `text` with invisible characters except newlines spelled out.
   package static func text(_ text: String) -> String { text.spelledOut(but: "\n") }
 
   /// Like ``text(_:)``, on one line.

@@ -1,7 +1,7 @@
 extension String {
   /// The two sides of `name=value`; nil for a text without a name.
   package var nameAndValue: (name: String, value: String)? {
-    // Not among characters: a combining mark after the sign makes one character of both.
+    // A combining mark would join with the sign to one character.
     guard let equals = unicodeScalars.firstIndex(of: "="), equals != unicodeScalars.startIndex else { return nil }
     return (String(unicodeScalars[..<equals]), String(unicodeScalars[unicodeScalars.index(after: equals)...]))
   }

@@ -1,6 +1,6 @@
 internal import Coffer
 
-/// The exit statuses: a contract with scripts. 64 to 78 follow `sysexits.h`.
+/// The exit statuses, on which scripts rely. 64 to 78 follow `sysexits.h`.
 package enum ExitStatus: Int32, CaseIterable {
   case done = 0
   case notFound = 1
@@ -48,7 +48,7 @@ package enum ExitStatus: Int32, CaseIterable {
 }
 
 extension StoreError.Kind {
-  /// The status a command exits with. Without `default`: a new kind has to be decided here before it compiles.
+  /// Without `default`: the compiler demands a status for a new kind.
   package var exitStatus: ExitStatus {
     switch self {
     case .expired, .notFound: .notFound
@@ -60,7 +60,7 @@ extension StoreError.Kind {
     case .alreadyExists: .cannotCreate
     case .noSpace, .readOnly, .memory, .io: .io
     case .busy, .conflict, .pending, .unreachable: .busy
-    // Not .busy, which scripts answer by doing it again: this may have been done.
+    // Scripts would repeat it after .busy, but it may have been done.
     case .outcomeUnknown: .io
     case .newerFormat: .newerVersion
     case .wrongSecret, .denied, .refused, .unsupported, .incomplete, .closureThrew, .givenUp, .unfitSecret, .lastSlot,

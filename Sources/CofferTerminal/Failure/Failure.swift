@@ -4,7 +4,7 @@ package import CofferPlatform
 internal import FoundationEssentials
 package import SystemPackage
 
-/// Why a command stops: what happened, what to do next, and the exit status. Never holds a value.
+/// Why a command stops, its cure and its exit status. Never holds a value.
 package struct Failure: Error {
   package private(set) var status: ExitStatus
   package let kind: String
@@ -32,15 +32,14 @@ package struct Failure: Error {
     self.cure = cure
   }
 
-  /// The command line is wrong.
   package static func usage(_ what: String, try cure: String) -> Failure { Failure(.usage, kind: "usage", what, cure: cure) }
-  /// Someone pressed control-C at a prompt.
+  /// Control-C at a prompt.
   package static let interrupted = Failure(.interrupted, kind: "interrupted", "interrupted", cure: nil)
-  /// SIGTERM came while watching.
+  /// SIGTERM while watching.
   package static let terminated = Failure(.terminated, kind: "terminated", "terminated", cure: nil)
-  /// The reader of our output went away. Said to nobody: `coffer list | head -1` is no mistake.
+  /// Not reported: `coffer list | head -1` is no mistake.
   package static let pipeClosed = Failure(.pipeClosed, kind: "pipeClosed", "the reader closed the pipe", cure: nil)
-  /// A command's output cannot be written. Reported after the work is done.
+  /// Reported after the work is done.
   package static func unwritable(_ code: Int32, place: FilePath) -> Failure {
     let error = StoreError(errno: code, "write the output", place: place)
     return Failure(
@@ -48,20 +47,19 @@ package struct Failure: Error {
         error.kind, error.what, place: error.place,
         cure: "look at where the output goes; a change that the command was to make is made", underlying: error.underlying))
   }
-  /// A check that the program made of itself did not hold.
+  /// An internal check failed.
   package static func claim(_ what: String) -> Failure {
     Failure(.failed, kind: "failed", what, cure: "please report this with the output above")
   }
 
-  /// All was said already, where it had to be said.
+  /// Everything was reported already.
   package static func said(_ status: ExitStatus) -> Failure { Failure(status, kind: "said", "", cure: nil) }
 
   package var isQuiet: Bool { status == .pipeClosed || kind == "said" }
 
-  /// What happened, as a sentence.
   package var sentence: String { what.prefix(1).uppercased() + what.dropFirst() + "." }
 
-  /// The same failure of a command that was started: what keeps it from starting has another status.
+  /// The same failure after a command was started; before, it has another status.
   package var afterStart: Failure {
     var failure = self
     failure.isAfterStart = true
@@ -76,7 +74,7 @@ package struct Failure: Error {
     return failure
   }
 
-  /// The same failure with the status that env(1) has for whatever keeps it from starting a command.
+  /// The same failure with env(1)'s status for a command that was not started.
   package var beforeCommand: Failure {
     guard !isAfterStart, ![.commandNotFound, .cannotExecute, .interrupted].contains(status) else { return self }
     var failure = self
@@ -84,7 +82,7 @@ package struct Failure: Error {
     return failure
   }
 
-  /// Two lines for people: what, and what to try.
+  /// Two lines for people: what happened, and the cure.
   package var text: String {
     var line = "coffer: "
     if let key { line += "'\(Printable.line(key))': " }
@@ -97,7 +95,7 @@ package struct Failure: Error {
 }
 
 extension Failure {
-  /// The failure that `error` means to the caller; nil for one of the parser's.
+  /// `error` as a failure; nil for an error of the parser.
   package static func of(_ error: any Error) -> Failure? {
     switch error {
     case let error as Failure: error

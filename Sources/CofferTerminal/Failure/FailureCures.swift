@@ -2,10 +2,8 @@ internal import Coffer
 internal import CofferPlatform
 
 extension StoreError {
-  /// What to do next, in this program's commands where it has some for it.
   package var commandCure: String { remedy?.commands ?? cure }
 
-  /// The same error, and its cause, with the cures of this program.
   var inCommandWords: StoreError {
     StoreError(
       kind, what, key: key, place: place, cure: commandCure, underlying: (underlying as? StoreError)?.inCommandWords ?? underlying
@@ -14,7 +12,8 @@ extension StoreError {
 }
 
 extension StoreError.Remedy {
-  /// The step as this program's commands, flags and variables do it. Without `default`: a new remedy has to be worded here.
+  /// The step in this program's commands, flags and variables. Without `default`: the compiler demands words for a new
+  /// remedy.
   package var commands: String {
     switch self {
     case .makeVault: "coffer init makes one; or give the path of another"
@@ -46,10 +45,10 @@ extension StoreError.Remedy {
     case .makeMirror: "coffer vault mirror FILE makes it anew, once the server can be reached"
     case .remakeMirror:
       "find out who put it there; to have the mirror anew, move it away, and make it with coffer vault mirror FILE"
-    case .openMirror: "--offline FILE, which reads it"
-    case .leaveMirror: "the command without --offline and COFFER_OFFLINE, once the server can be reached"
+    case .openMirror: "--vault FILE, which reads it"
+    case .leaveMirror: "the command with the vault's own place, once the server can be reached"
     case .readMirror:
-      "check that it is there and can be reached, then try again; --offline FILE reads without it what coffer vault mirror FILE "
+      "check that it is there and can be reached, then try again; --vault FILE reads without it what coffer vault mirror FILE "
         + "kept before"
     case .startAgent: "coffer unlock starts one, or unlock the vault in this process"
     case .unlockAgent: "coffer unlock, then try again"

@@ -3,17 +3,15 @@ internal import CofferPlatform
 internal import FoundationEssentials
 internal import SystemPackage
 
-/// The user's editor on a secret.
+/// Edits a secret in the user's editor.
 package enum Editor {
-  /// Lends `value` to the editor and returns the edited one.
-  ///
-  /// - Throws: `.refused` if no file system is in memory; a failure if the editor fails or is killed. The value is wiped either
-  ///   way.
+  /// - Throws: `.refused` if no file system is in memory; a failure if the editor fails or is killed. The value is wiped
+  ///   either way.
   package static func edit(_ value: borrowing SecretBytes, limit: Int, places: Places) throws -> SecretBytes {
     let folder = try MemoryFolder(places)
     let file = folder.path.appending("value").string
     _ = try PrivateFile.write(value.duplicate(), to: file)
-    // Held, so that control-C in the editor is the editor's, and nothing ends this process before the value is wiped.
+    // Held: control-C is for the editor, and nothing may end this process before the value is wiped.
     var signals = HeldSignals([SIGINT, SIGQUIT, SIGTERM, SIGHUP])
     let outcome = Result { try run(file, limit) }
     folder.wipe()
@@ -39,7 +37,7 @@ package enum Editor {
 
   private static func run(_ file: String, _ limit: Int) throws -> SecretBytes {
     let named = ProcessEnvironment.value("VISUAL") ?? ProcessEnvironment.value("EDITOR")
-    // vi would draw the secret on whatever standard output is: a mail of cron's, a log.
+    // vi would draw the secret on any standard output, such as cron's mail or a log.
     guard named != nil || (isatty(STDIN_FILENO) == 1 && isatty(STDOUT_FILENO) == 1) else {
       throw Failure.usage("there is no terminal to edit at", try: "coffer vault set, or an editor in VISUAL; nothing was changed")
     }
@@ -59,10 +57,10 @@ package enum Editor {
     return try SecretReader.read(descriptor, limit: limit, what: "the value", place: file)
   }
 
-  /// What keeps an editor from writing the text elsewhere: vim's registers go to a file in the user's home.
+  /// Options against copies of the text elsewhere: vim saves its registers in the user's home.
   private static func quietly(_ editor: String) -> String {
     let word = editor.split(separator: " ").first ?? ""
-    // Where vi is vim by another name, as on most systems.
+    // On most systems vi is a link to vim.
     let path = word.contains("/") ? String(word) : "/usr/bin/\(word)"
     let name =
       realpath(path, nil).map { resolved in
@@ -73,9 +71,9 @@ package enum Editor {
       ? " -n -i NONE -c 'set nobackup nowritebackup noundofile'" : ""
   }
 
-  /// Runs the shell, because EDITOR may be several words, and waits.
+  /// Runs the shell, because EDITOR may be several words.
   ///
-  /// - Returns: the status as a shell tells it.
+  /// - Returns: the status that a shell reports.
   private static func start(_ line: String, _ file: String) throws -> Int32 {
     let words: [ByteWord] = ["/bin/sh", "-c", ByteWord("exec \(line)"), "coffer", ByteWord(file)]
     let child = try Child("/bin/sh", words, .inherited(ChildEnvironment()))

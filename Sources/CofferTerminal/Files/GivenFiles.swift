@@ -4,20 +4,19 @@ internal import CofferVault
 package import FoundationEssentials
 package import SystemPackage
 
-/// Questions about files that need no error.
 package enum FileFacts {
-  /// Whether there is surely nothing: what cannot be looked at may be there.
+  /// Whether nothing is there for sure: an inaccessible file may exist.
   package static func isAbsent(_ path: FilePath) -> Bool {
     path.withPlatformString { access($0, F_OK) } != 0 && [ENOENT, ENOTDIR].contains(errno)
   }
   package static func exists(_ path: FilePath) -> Bool { path.withPlatformString { access($0, F_OK) } == 0 }
 }
 
-/// Files that hold no secret, named on the command line.
+/// Files without secrets, named on the command line.
 package enum PlainFile {
-  /// The content of the file at `path`, or of standard input for `-`.
+  /// The content of `path`, or of standard input for `-`.
   ///
-  /// - Throws: `.tooLarge` past `limit` bytes, so that `/dev/zero` ends too.
+  /// - Throws: `.tooLarge` past `limit` bytes, so that reading `/dev/zero` ends.
   package static func read(_ path: String, limit: Int) throws -> Data {
     let isInput = path == "-"
     if !isInput { try GivenPath.check(path) }
@@ -31,12 +30,12 @@ package enum PlainFile {
     return try content(of: descriptor, limit: limit, place)
   }
 
-  /// The content of the file at `path`, which only this user and root can have written; nil if nothing is there.
+  /// The content of a file that only this user and root can have written; nil if nothing is there.
   ///
   /// - Parameter name: its name in an error.
-  /// - Throws: `.denied` for one that another user owns or could write, and for a link; `.tooLarge` past `limit` bytes.
+  /// - Throws: `.denied` for a link, or a file that another user owns or could write; `.tooLarge` past `limit` bytes.
   package static func readOwn(_ path: FilePath, as name: String, limit: Int) throws -> Data? {
-    // Another one's pipe is not waited at.
+    // Another user's pipe must not block.
     let descriptor = path.withPlatformString { coffer_open($0, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0) }
     guard descriptor >= 0 else {
       let code = errno
@@ -45,7 +44,7 @@ package enum PlainFile {
       throw StoreError(errno: code, "open the \(name)", place: path)
     }
     defer { close(descriptor) }
-    // Of the open file, not of the one at the path by then.
+    // The open file's: the path may lead to another one by now.
     let status = try FileStatus(of: descriptor, place: path)
     guard status.isRegular else { throw denied("the \(name) is no file", path, "remove what stands in its place") }
     guard status.owner == geteuid() || status.owner == 0 else {
@@ -78,10 +77,10 @@ package enum PlainFile {
     }
   }
 
-  /// Makes `bytes` the content of the file at `path`, in one step; where that is a link, of the file that it leads to. A pipe, a
-  /// device or a descriptor of this process is written through.
+  /// Replaces the content of a file, or of a link's target, in one step. Writes directly to a pipe, a device or a descriptor
+  /// of this process.
   ///
-  /// - Throws: `.denied` for a link that another user than this one or root can have led there.
+  /// - Throws: `.denied` for a link that a user other than this one or root may have made.
   package static func write(_ bytes: RawSpan, to path: String) throws {
     try GivenPath.check(path)
     let isGiven = GivenPath.descriptor(of: path) != nil
@@ -94,7 +93,7 @@ package enum PlainFile {
     let descriptor = coffer_open(path, O_WRONLY | (isGiven ? O_TRUNC : 0) | O_CLOEXEC, 0)
     guard descriptor >= 0 else { throw StoreError(errno: errno, "open the file", place: place) }
     defer { close(descriptor) }
-    // The checked file may have been replaced since, and a file is written in one step or not at all.
+    // The file may have been replaced since the check, and a regular file is only written in one step.
     guard try isGiven || !FileStatus(of: descriptor, place: place).isRegular else {
       throw StoreError(.busy, "a file took the place of a pipe or a device just now", place: path, cure: "try again")
     }
@@ -102,9 +101,9 @@ package enum PlainFile {
   }
 }
 
-/// A file with secrets in the clear, because a program wants it so.
+/// A file with plain secrets, for a program that needs it.
 package enum SecretOutputFile {
-  /// Makes `content` the file at `path`, for its owner alone, in one step. A pipe or a device is written through.
+  /// Writes `content` to a file for its owner alone, in one step, or directly to a pipe or a device.
   ///
   /// - Throws: `.denied` for a link to a file, which one step can only replace, and for a pipe or a device of another user.
   package static func write(_ content: borrowing SecretBytes, to path: String) throws {
@@ -123,19 +122,19 @@ package enum SecretOutputFile {
       }
     }
     let isGiven = GivenPath.descriptor(of: path) != nil
-    // Another user's pipe is not waited at: whoever made it may have done so to read there.
+    // Another user may have made the pipe to read it.
     guard isGiven || mayWrite(facts.st_mode, owner: facts.st_uid, user: geteuid()) else { throw foreign(path) }
     let descriptor = coffer_open(path, O_WRONLY | O_CLOEXEC, 0)
     guard descriptor >= 0 else { throw StoreError(errno: errno, "open the output", place: FilePath(path)) }
     defer { close(descriptor) }
-    // The checked file may have been replaced since.
+    // It may have been replaced meanwhile.
     guard fstat(descriptor, &facts) == 0 else { throw StoreError(errno: errno, "look at the output", place: FilePath(path)) }
     guard isGiven || mayWrite(facts.st_mode, owner: facts.st_uid, user: geteuid()) else { throw foreign(path) }
     try content.withUnsafeBytes { (raw) throws(Failure) in try Output.write(raw, to: descriptor) }
   }
 
-  /// Whether `user` may write secrets directly, not in one step, into a non-file of `owner`: into a pipe or a device of their own
-  /// or of root, such as /dev/null. A file that has come there in the meantime would be written without a step.
+  /// Whether `user` may write secrets directly to a pipe or a device of `owner`: their own or root's, such as /dev/null. A
+  /// regular file would not be written in one step.
   package static func mayWrite(_ mode: mode_t, owner: uid_t, user: uid_t) -> Bool {
     mode & S_IFMT != S_IFREG && (owner == user || owner == 0)
   }

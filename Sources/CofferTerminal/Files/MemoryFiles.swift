@@ -3,12 +3,12 @@ internal import CofferPlatform
 internal import FoundationEssentials
 package import SystemPackage
 
-/// A secret as a file that is in memory alone: it has no name, nobody can change it, and it is gone with the last process that
-/// has it open. Source: memfd_create(2). Its pages may be swapped out, as those of any program that reads the secret may.
+/// A secret as a nameless, immutable file in memory, which is gone once no process has it open. Source: memfd_create(2). Its
+/// pages may be swapped out, like those of any program that reads the secret.
 package final class MemoryFile {
   package let descriptor: Int32
 
-  /// - Parameter floor: the lowest number that the descriptor may have, so that it is in no target's way.
+  /// - Parameter floor: the least descriptor, above those of targets.
   package init(_ secret: borrowing SecretBytes, above floor: Int32) throws {
     let made = coffer_memory_file("coffer")
     guard made >= 0 else { throw StoreError(errno: errno, "make a file in memory", place: "memory") }
@@ -25,18 +25,17 @@ package final class MemoryFile {
   deinit { if descriptor >= 0 { close(descriptor) } }
 }
 
-/// A private folder on a file system that is in memory, for as long as an editor needs one. Editors put their own copies beside
-/// the file that they edit: these are in memory too, and wiped with it.
+/// A private folder in memory for an editor. Editors put copies beside the edited file: these are wiped with it.
 package final class MemoryFolder {
   package static let prefix = "coffer-edit-"
   /// Magic numbers of statfs(2): tmpfs and ramfs.
   private static let inMemory: Set<Int64> = [0x0102_1994, 0x8584_58F6]
 
   package let path: FilePath
-  /// Holds the folder's lock, which says that its maker lives.
+  /// Holds the folder's lock: its maker lives.
   private let descriptor: Int32
 
-  /// Wipes those of killed makers, and makes one.
+  /// Wipes the folders of killed makers, and makes one.
   ///
   /// - Throws: `.refused` if no file system is in memory.
   package init(_ places: Places) throws {
@@ -58,7 +57,7 @@ package final class MemoryFolder {
 
   deinit { if descriptor >= 0 { close(descriptor) } }
 
-  /// Those of this user whose maker is gone, and left something in it.
+  /// Folders with content that this user's dead makers have left.
   package static func abandoned(_ places: Places) -> [FilePath] {
     Set(parents(places)).flatMap { parent -> [FilePath] in
       do {
@@ -79,7 +78,6 @@ package final class MemoryFolder {
     do { return try !FileManager.default.contentsOfDirectory(atPath: folder.string).isEmpty } catch { return false }
   }
 
-  /// Where such folders may be.
   static func parents(_ places: Places) -> [FilePath] {
     [places.run, ProcessEnvironment.value("XDG_RUNTIME_DIR").map { FilePath($0) }, FilePath("/dev/shm")].compactMap(\.self)
   }
@@ -92,7 +90,6 @@ package final class MemoryFolder {
     return isWritable && inMemory.contains(coffer_filesystem_type(descriptor))
   }
 
-  /// Overwrites and removes every file in it, and the folder.
   package func wipe() { Self.wipe(path) }
 
   private static func wipe(_ path: FilePath) {

@@ -2,10 +2,9 @@ package import CofferMemory
 internal import CofferPlatform
 internal import SystemPackage
 
-/// A new file with a secret, for its owner alone.
 package enum PrivateFile {
-  /// Writes `content`, which is as secret as a key file, to a new file for its owner alone, and returns it. The file appears
-  /// whole, and is durable then: a vault must never be on disk before the key that opens it.
+  /// Writes the secret `content` to a new file for its owner alone, and returns it. The file appears whole and durable: a
+  /// vault must never be on disk before the key that opens it.
   package static func write(_ content: consuming SecretBytes, to path: String) throws(Failure) -> SecretBytes {
     do {
       try content.withBytes { (bytes) throws(StoreError) in try AtomicFile(FilePath(path)).create(with: bytes, mode: 0o600) }
@@ -15,6 +14,6 @@ package enum PrivateFile {
     return content
   }
 
-  /// Takes back a key file that opens nothing.
+  /// Removes a key file that opens nothing.
   package static func discard(_ path: String) { unlink(path) }
 }

@@ -2,30 +2,28 @@ internal import Coffer
 package import CofferMemory
 internal import CofferPlatform
 
-/// Another program that gets a secret on its standard input, or prints one, and may take so long and no longer. What it says is
-/// not shown: it may repeat what it was given.
+/// A program with a deadline that gets or prints a secret. Its messages are not shown: they may repeat the secret.
 package struct BoundedCommand: ~Copyable {
   package let status: Int32
-  /// What it printed, where that was asked for.
+  /// Its output, if requested.
   package let output: SecretBytes
 
-  /// Ten seconds: a program that only passes on some bytes takes milliseconds, and some hundred times that on a machine that is
-  /// busy.
+  /// Passing bytes on takes milliseconds, and about a hundred times that on a busy machine.
   static let standardPatience = Duration.seconds(10)
-  /// Variables that say where the session's display and its files are. All others stay behind, secrets among them.
+  /// Variables that locate the session's display and files. Others may hold secrets, and are withheld.
   package static let inherited = [
     "HOME", "PATH", "LANG", "TMPDIR", "DISPLAY", "XAUTHORITY", "WAYLAND_DISPLAY", "XDG_RUNTIME_DIR", "XDG_CONFIG_HOME",
     "GIT_CONFIG_GLOBAL",
   ]
 
-  /// Runs it in a session of its own: it may stay behind to hand the clipboard out, when this terminal is closed too. Its streams
-  /// are not ours, which would then never end.
+  /// Runs it in its own session: it may stay to serve the clipboard after this terminal is closed. It does not get our
+  /// streams, which would then never end.
   ///
   /// - Parameters:
-  ///   - limit: how much it may print; nil where it is not asked to print, and its output goes nowhere.
-  ///   - signals: those that end it, and are held meanwhile: see ``HeldSignals``.
-  /// - Throws: a failure of status 126 or 127 where it cannot be started; `.io(ETIMEDOUT)` where it took too long, and
-  ///   `.io(EINTR)` for one of the signals, which waits to be taken: it was killed then.
+  ///   - limit: the most that it may print; nil discards its output.
+  ///   - signals: these end it, and are held meanwhile: see ``HeldSignals``.
+  /// - Throws: a failure of status 126 or 127 if it cannot be started; `.io(ETIMEDOUT)` if it took too long, and
+  ///   `.io(EINTR)` for one of the signals, which stays pending: it was killed then.
   package static func run(
     _ words: [String], input: borrowing SecretBytes, limit: Int? = nil, patience: Duration = standardPatience,
     endsOn signals: [Int32] = []
@@ -40,7 +38,7 @@ package struct BoundedCommand: ~Copyable {
       let exchange = Exchange(words[0], feed, answer, deadline, signals)
       return try exchange.finish(child, input, limit)
     } catch {
-      // With all that it started: they are of its session.
+      // With its session: all that it started.
       kill(-child, SIGKILL)
       Ending.discard(child)
       throw error
@@ -56,7 +54,7 @@ package struct BoundedCommand: ~Copyable {
     return try child.start { Executable.failure(ByteWord(words[0]), $0) }
   }
 
-  /// What goes to and fro until a deadline.
+  /// The transfer in both directions.
   private struct Exchange {
     let name: String
     let feed: Pipe
@@ -74,7 +72,7 @@ package struct BoundedCommand: ~Copyable {
       let isTaken = try send(input)
       feed.closeWriting()
       let output = try limit.map { (limit) throws in try receive(limit) } ?? SecretBytes(zeros: 0)
-      // One that would print more than it may is not kept waiting.
+      // A program that prints too much must not wait.
       answer.closeReading()
       let status = try wait(child)
       guard isTaken || status != 0 else {
@@ -83,7 +81,7 @@ package struct BoundedCommand: ~Copyable {
       return BoundedCommand(status: status, output: output)
     }
 
-    /// Hands over all of `input`; false where the program reads no more before that.
+    /// False if the program stops reading before the end of `input`.
     func send(_ input: borrowing SecretBytes) throws -> Bool {
       try input.withUnsafeBytes { raw in
         var rest = raw
@@ -104,12 +102,12 @@ package struct BoundedCommand: ~Copyable {
     }
 
     func receive(_ limit: Int) throws -> SecretBytes {
-      // One byte more than allowed tells that it was too much.
+      // One byte more detects an excess.
       var bytes = try SecretBytes(zeros: limit + 1)
       var count = 0
       while count <= limit {
         let read = bytes.withUnsafeMutableBytes { out in
-          // Not the reader of secrets, which waits for what is not there yet.
+          // Not the reader of secrets, which would block.
           systemRead(answer.reading, out.baseAddress.map { $0 + count }, out.count - count)
         }
         if read == 0 { break }
@@ -142,7 +140,7 @@ package struct BoundedCommand: ~Copyable {
       _ = poll(&waiting, 1, min(Self.nap, Int32(clamping: left / 1_000_000 + 1)))
     }
 
-    /// Milliseconds after which a signal is looked for again: a person does not notice them.
+    /// Milliseconds between checks for a signal: not noticeable.
     private static let nap: Int32 = 50
 
     private func goOn() throws {

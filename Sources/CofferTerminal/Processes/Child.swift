@@ -1,12 +1,12 @@
 package import CofferPlatform
 
-/// A program that is about to start as a child of this process.
+/// A program to start as a child of this process.
 package struct Child {
-  /// The target of a descriptor of the child. Descriptors without one are inherited as they are.
+  /// The target of a child's descriptor. Others are inherited unchanged.
   package enum Stream {
-    /// Has nothing to read, and keeps nothing that is written.
+    /// Reads as empty, and discards writes.
     case null
-    /// The target of this descriptor of our process.
+    /// The target of our descriptor.
     case descriptor(Int32)
   }
 
@@ -18,14 +18,14 @@ package struct Child {
   private let file: ByteWord
   private let words: [ByteWord]
   private let variables: Variables
-  /// By the child's number.
+  /// By the child's descriptor.
   package var streams: [Int32: Stream]
-  /// The signals that the child finds blocked; nil for none. Blocked and ignored signals are inherited: what this process has
-  /// done to its own is undone for the child.
+  /// The child's blocked signals; nil for none. Blocked and ignored signals are inherited, and this process has changed its
+  /// own.
   package var blocked: sigset_t?
-  /// The signals that get their usual effect, which this process may have taken from them.
+  /// Signals to reset to their default effect.
   package var deadly = Hardening.deadlyWrites
-  /// Whether it leaves this process's terminal, and outlives the shell.
+  /// Whether it leaves this terminal, and outlives the shell.
   package var hasOwnSession = false
 
   /// - Parameters:
@@ -35,16 +35,14 @@ package struct Child {
     (self.file, self.words, self.variables, self.streams) = (file, words, variables, streams)
   }
 
-  /// Starts it.
-  ///
-  /// - Parameter failure: the error for a number of errno.
+  /// - Parameter failure: the error for an `errno`.
   package func start<Failure: Error>(or failure: (Int32) -> Failure) throws(Failure) -> pid_t {
     let (child, code) = spawn()
     guard code == 0 else { throw failure(code) }
     return child
   }
 
-  /// Starts it; the code is 0 or a number of errno.
+  /// Returns 0 or an `errno` as the code.
   package func spawn() -> (child: pid_t, code: Int32) {
     var actions = posix_spawn_file_actions_t()
     posix_spawn_file_actions_init(&actions)
@@ -75,7 +73,7 @@ package struct Child {
   private func addStreams(to actions: inout posix_spawn_file_actions_t) {
     var sources: [Int32: Int32] = [:]
     for (number, stream) in streams { if case .descriptor(let source) = stream { sources[number] = source } }
-    // A stream may lead to the number of another: then each goes by way of a number that nothing has.
+    // If a source is another stream's number, each takes a detour by an unused number.
     let goesApart = sources.values.contains { streams[$0] != nil }
     var free = max(sources.values.max() ?? 0, streams.keys.max() ?? 0)
     for (number, source) in sources where goesApart {

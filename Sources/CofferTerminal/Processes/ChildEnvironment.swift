@@ -2,10 +2,9 @@ package import Coffer
 internal import CofferStorage
 internal import CofferPlatform
 
-/// The environment of a command that is about to start: what this process inherited, without what unlocks the vault, and the
-/// values that were asked for.
+/// A command's environment: the inherited one without the variables that unlock the vault, and with given values.
 package struct ChildEnvironment {
-  /// What opens the vault is nobody's business but ours: a command that gets some secrets shall not get all of them.
+  /// A command that gets some secrets must not get all of them.
   package static let unlocking: Set = [
     "COFFER_PASSPHRASE", "COFFER_PASSPHRASE_FILE", "COFFER_KEY_FILE", "COFFER_IDENTITY",
   ]
@@ -15,7 +14,7 @@ package struct ChildEnvironment {
 
   package init() {}
 
-  /// Sets `name`, whatever was inherited.
+  /// Overrides an inherited value.
   ///
   /// - Throws: a usage failure for a value with a NUL byte, which the environment cannot hold.
   package mutating func set(_ name: String, _ value: borrowing SecretBytes) throws {
@@ -35,22 +34,20 @@ package struct ChildEnvironment {
     given[name] = SecretForm(entry)
   }
 
-  /// Sets `name` to a text that is no secret.
   package mutating func set(_ name: String, _ text: String) throws {
     let value = try text.utf8Span.span.bytes.withUnsafeBytes { raw in SecretForm(try SecretBytes(copying: raw)) }
     try set(name, value.bytes)
   }
 
-  /// The search path that the command will see.
+  /// The command's search path.
   package var path: ByteWord? {
     guard let entry = given["PATH"] else { return ProcessEnvironment.word("PATH") }
-    // The entry has a zero at its end.
+    // The entry ends with a zero.
     return entry.bytes.withUnsafeBytes { raw in
       raw.baseAddress.map { ByteWord($0.advanced(by: "PATH=".utf8.count).assumingMemoryBound(to: CChar.self)) }
     }
   }
 
-  /// Lends the environment as execve(2) takes it.
   package func lend<Result>(_ body: (UnsafePointer<UnsafeMutablePointer<CChar>?>) throws -> Result) rethrows -> Result {
     var entries: [UnsafeMutablePointer<CChar>?] = []
     var next = coffer_environment()
@@ -58,7 +55,7 @@ package struct ChildEnvironment {
       if isPassedOn(entry) { entries.append(entry) }
       next = next?.advanced(by: 1)
     }
-    // A block of guarded memory stays where it is for as long as its form lives, which is beyond this call.
+    // Guarded memory does not move while its form lives, which is longer than this call.
     for form in given.values {
       let start = form.bytes.withUnsafeBytes { $0.baseAddress.map { UnsafeMutableRawPointer(mutating: $0) } }
       entries.append(start?.assumingMemoryBound(to: CChar.self))

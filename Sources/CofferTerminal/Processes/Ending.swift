@@ -1,17 +1,16 @@
 package import Coffer
 internal import CofferPlatform
 
-/// How a child of this process ended.
 package enum Ending: Equatable {
   case exited(Int32)
   case killed(Int32)
 
-  /// - Parameter raw: what waitpid(2) says, by the macros WIFEXITED, WEXITSTATUS and WTERMSIG, which Swift does not import.
+  /// - Parameter raw: the status of waitpid(2), read like WIFEXITED, WEXITSTATUS and WTERMSIG, which Swift does not import.
   package init(_ raw: Int32) { self = raw & 0x7F == 0 ? .exited(raw >> 8 & 0xFF) : .killed(raw & 0x7F) }
 
-  /// Waits until `child` has ended.
+  /// Waits for the end of `child`.
   ///
-  /// - Throws: `.io` where the system does not say how it ended: that is no success.
+  /// - Throws: `.io` if the system does not report how it ended: that is no success.
   package init(of child: pid_t) throws(StoreError) {
     var raw: Int32 = 0
     while waitpid(child, &raw, 0) < 0 {
@@ -20,7 +19,7 @@ package enum Ending: Equatable {
     self.init(raw)
   }
 
-  /// As a shell tells it.
+  /// As a shell reports it.
   package var status: Int32 {
     switch self {
     case .exited(let status): status
@@ -28,7 +27,7 @@ package enum Ending: Equatable {
     }
   }
 
-  /// Waits for a child whose end nobody asks about.
+  /// Waits for a child whose status does not matter.
   package static func discard(_ child: pid_t) { while waitpid(child, nil, 0) < 0, errno == EINTR {} }
 
   /// Ends this process in the same way.

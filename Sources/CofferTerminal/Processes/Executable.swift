@@ -2,11 +2,10 @@ internal import Coffer
 internal import CofferPlatform
 internal import SystemPackage
 
-/// The file that a command's name means.
 package enum Executable {
-  /// Looks `name` up as execvp(3) does, on the path that the command will see.
+  /// Looks `name` up like execvp(3) on the command's search path.
   ///
-  /// - Throws: a failure of status 127 when there is nothing, 126 when what there is cannot be executed.
+  /// - Throws: a failure of status 127 if nothing is found, 126 if it cannot be executed.
   package static func find(_ name: ByteWord, path: ByteWord?) throws(Failure) -> ByteWord {
     guard !name.isPath else {
       guard name.withCString({ access($0, F_OK) }) == 0 else { throw .commandNotFound(name.text) }
@@ -23,7 +22,6 @@ package enum Executable {
     throw isThere ? .cannotExecute(name.text, EACCES) : .commandNotFound(name.text)
   }
 
-  /// What it means that `name` could not be executed.
   package static func failure(_ name: ByteWord, _ code: Int32) -> Failure {
     code == ENOENT ? .commandNotFound(name.text) : .cannotExecute(name.text, code)
   }
@@ -35,7 +33,7 @@ extension Failure {
   }
 
   static func cannotExecute(_ name: String, _ code: Int32) -> Failure {
-    // execve(2): more than the kernel takes in words and environment together, or more than 128 KiB in one of them.
+    // execve(2): words and environment exceed the kernel's limit, or one of them exceeds 128 KiB.
     let isTooMuch = code == E2BIG
     return Failure(
       .cannotExecute, kind: "cannotExecute", "'\(name)' cannot be executed: \(String(cString: strerror(code)))",
@@ -44,9 +42,9 @@ extension Failure {
   }
 }
 
-/// Programs that another one looks for on PATH.
+/// Programs for other programs to find on PATH.
 package enum ProgramPath {
-  /// Why `name` cannot be found; nil where it can.
+  /// Why `name` cannot be found; nil if it can.
   package static func lacks(_ name: String) -> String? {
     do throws(Failure) {
       _ = try Executable.find(ByteWord(name), path: ProcessEnvironment.word("PATH"))

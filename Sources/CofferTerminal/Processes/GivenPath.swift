@@ -4,10 +4,10 @@ internal import CofferVault
 internal import FoundationEssentials
 internal import SystemPackage
 
-/// Paths from the command line that may lead to a descriptor of this process, as `/dev/fd/3` does.
+/// Paths from the command line, which may lead to a descriptor of this process, such as `/dev/fd/3`.
 package enum GivenPath {
-  /// Refuses a path to a descriptor that was not open when the program started: by now the number may be that of a file of its
-  /// own, which must be neither read as a value nor written as an output.
+  /// Refuses a path to a descriptor that was not open when the program started: it may now be the program's own file, which
+  /// must be neither read as a value nor written as an output.
   ///
   /// - Throws: a usage failure, as for the number itself.
   package static func check(_ path: String) throws(Failure) {
@@ -15,13 +15,13 @@ package enum GivenPath {
     throw .usage("descriptor \(descriptor), to which \(path) leads, is not open", try: "N<FILE or N>FILE in the shell")
   }
 
-  /// Refuses the place of a server where a file belongs. Only its scheme is repeated: the rest may hold a password.
+  /// Refuses a server's place. Only its scheme is repeated: the rest may hold a password.
   package static func checkIsFile(_ path: String) throws(Failure) {
     guard VaultPlace(path).url != nil else { return }
     throw .usage("a file belongs there, and \(path.prefix { $0 != ":" })://… is a place on a server", try: "the path of a file")
   }
 
-  /// The number that `path` leads to, through whatever links; nil for any other path.
+  /// The number that `path` leads to, through any links; nil for other paths.
   package static func descriptor(of path: String) -> Int32? {
     var path = FilePath(path)
     for _ in 0..<mostLinks {
@@ -34,10 +34,9 @@ package enum GivenPath {
     return nil
   }
 
-  /// What `path` leads to, through links that nobody but this user and root can have led there; `path` itself where it is no
-  /// link.
+  /// The target of `path` through links that only this user and root can have made; `path` itself if it is no link.
   ///
-  /// - Throws: `.denied` for a link of another user, and for one that others could put another in the place of.
+  /// - Throws: `.denied` for a link of another user, or one that others could replace.
   static func throughOwnLinks(_ path: FilePath) throws(StoreError) -> FilePath {
     var path = path
     for _ in 0..<mostLinks {
@@ -45,7 +44,7 @@ package enum GivenPath {
       let folder = try TrustedPath.resolve(path.folder)
       let link = folder.appending(name)
       try TrustedPath.checkParents(of: link)
-      // Asked now, when only they could still change it.
+      // Asked now, when only this user and root could still change it.
       guard let status = try FileStatus(ofLinkAt: link), let target = linkTarget(link) else { return link }
       guard status.owner == geteuid() || status.owner == 0 else {
         throw StoreError(
@@ -57,10 +56,10 @@ package enum GivenPath {
     throw StoreError(errno: ELOOP, "follow the links", place: path)
   }
 
-  /// As many links as the kernel follows: path_resolution(7).
+  /// The kernel's limit: path_resolution(7).
   private static let mostLinks = 40
 
-  /// `/proc/self/fd`, or that of a thread, under the names that the links of proc(5) lead to.
+  /// `/proc/self/fd`, or that of a thread, as the links of proc(5) resolve.
   private static func isOfDescriptors(_ folder: String) -> Bool {
     folder == "/dev/fd" || folder == "/proc/\(getpid())/fd"
       || folder.hasPrefix("/proc/\(getpid())/task/") && folder.hasSuffix("/fd")

@@ -3,31 +3,29 @@ package import CofferPlatform
 internal import Synchronization
 internal import SystemPackage
 
-/// What this process gives up before it touches a secret.
+/// Restricts this process before it touches a secret.
 package enum Hardening {
   package static func apply() {
     occupyStandardStreams()
     _ = SecretMemory.hardenProcess()  // Where the system refuses, `coffer doctor` is the place to say so: nothing leaked yet.
     let mask = umask(0o077)
-    // A closed pipe, and a file over the limit (`ulimit -f`), are then errors of `write`, which have an exit status, and not a
+    // A closed pipe, and a file over the limit (`ulimit -f`), then make `write` fail with an exit status, instead of a
     // silent death.
     let ignored = Set(Self.deadlyWrites.filter(isIgnored))
     for write in deadlyWrites { signal(write, SIG_IGN) }
-    // While it is ignored the system forgets a child as it ends: a program that failed could not be told from one that did its
-    // work.
+    // While it is ignored, the system discards a child's status: failure would look like success.
     let ignoresChildren = isIgnored(SIGCHLD)
     signal(SIGCHLD, SIG_DFL)
     inherited.withLock { $0 = Inherited(mask: mask, ignored: ignored, ignoresChildren: ignoresChildren) }
-    // Swift's crash backtracer prints registers and memory: a crash shall leave nothing but its signal. It takes SIGQUIT too,
-    // which a shell may have its jobs in the background ignore.
+    // Swift's crash backtracer prints registers and memory: a crash must leave only its signal. It takes SIGQUIT too, which
+    // a shell may ignore for its background jobs.
     for crash in [SIGSEGV, SIGILL, SIGTRAP, SIGABRT, SIGBUS, SIGFPE, SIGQUIT] where !isIgnored(crash) { signal(crash, SIG_DFL) }
   }
 
-  /// For commands that start no other program: not even a mistake may then gain rights by `execve`.
+  /// For commands that start no program: no mistake may then gain rights by `execve`.
   package static func forbidNewPrivileges() { _ = coffer_forbid_new_privileges() }
 
-  /// Gives back what a command that takes this process's place must find as it was. That it can leave no core dump stays so: its
-  /// memory will hold secrets.
+  /// Restores the settings for a command that replaces this process. Core dumps stay disabled: its memory will hold secrets.
   package static func restoreForReplacement() {
     restoreMask()
     guard let inherited = inherited.withLock({ $0 }) else { return }
@@ -35,20 +33,18 @@ package enum Hardening {
     if inherited.ignoresChildren { signal(SIGCHLD, SIG_IGN) }
   }
 
-  /// Gives back the mode mask that a command must find as it was.
   package static func restoreMask() {
     if let mask = inherited.withLock({ $0?.mask }) { umask(mask) }
   }
 
-  /// The signals of a write that cannot be made. A command that is started finds them as this process did.
+  /// The signals of an impossible write. A started command gets the original settings.
   package static let deadlyWrites = [SIGPIPE, SIGXFSZ]
 
-  /// Those of them that this process was started with as ignored.
+  /// Those ignored when this process started.
   package static var inheritsIgnored: Set<Int32> { inherited.withLock { $0?.ignored ?? [] } }
 
-  /// Takes the numbers of standard streams that are closed, as the C library does for programs with more rights than their
-  /// caller: a file that is opened later would be read as the input, or written as the output. Reading and writing fail as on a
-  /// closed one, and a command that is started finds it closed.
+  /// Occupies closed standard streams, as the C library does for privileged programs: a file opened later would be read as
+  /// the input, or written as the output. Reading and writing still fail, and a started command finds the stream closed.
   private static func occupyStandardStreams() {
     for stream in STDIN_FILENO...STDERR_FILENO where fcntl(stream, F_GETFD) < 0 {
       #if os(Linux)
@@ -61,15 +57,14 @@ package enum Hardening {
     }
   }
 
-  /// Whether `descriptor` was open when the program started. What it opens itself is closed on exec, and what it was given by
-  /// exec is not.
+  /// Whether `descriptor` was open when the program started: only its own are closed on exec.
   static func wasGiven(_ descriptor: Int32) -> Bool {
     let flags = fcntl(descriptor, F_GETFD)
     return flags >= 0 && flags & FD_CLOEXEC == 0
   }
 
-  /// Keeps a command that is started from reading again what `descriptor`, which was given, told this program. A standard stream
-  /// that is a terminal stays: what was typed there is gone.
+  /// Keeps a started command from reading the inherited `descriptor` again. A terminal as a standard stream stays: its input
+  /// is gone.
   package static func withhold(_ descriptor: Int32) throws(StoreError) {
     guard wasGiven(descriptor) else { return }
     guard descriptor <= STDERR_FILENO else {

@@ -1,12 +1,11 @@
 internal import Coffer
 internal import CofferPlatform
 
-/// Long text, a screen at a time, as git shows it.
 package enum Pager {
-  /// What git has less do: go where all fits on the screen, pass colors on, leave the text on the screen. Source: git-config(1).
+  /// git's options for less: quit if all fits, pass colors on, leave the text on the screen. Source: git-config(1).
   private static let usual = "less", usualOptions = "FRX"
 
-  /// Prints lines, by the pager where standard output is a terminal with fewer.
+  /// Prints lines, by the pager if the terminal has fewer.
   package static func show(_ text: String) throws {
     let display = Display.output
     guard display.isTerminal, !display.isDumb, let height = display.height, text.utf8.count(where: { $0 == 0x0A }) + 1 >= height,
@@ -14,9 +13,9 @@ package enum Pager {
     else { return try Output.line(text) }
   }
 
-  /// Nil where the user wants none.
+  /// Nil if the user wants none.
   private static var named: (variable: String, pager: String)? {
-    // An empty one is one as well: it asks for none.
+    // An empty variable asks for none.
     for name in ["COFFER_PAGER", "PAGER"] {
       guard let word = ProcessEnvironment.word(name)?.text else { continue }
       return word.isEmpty || word == "cat" ? nil : (name, word)
@@ -24,12 +23,10 @@ package enum Pager {
     return ("PAGER", usual)
   }
 
-  /// Runs the pager, and waits until the reader has enough.
-  ///
-  /// - Returns: false where there is no such program.
-  /// - Throws: `.io` where it failed: what it has shown nobody knows.
+  /// - Returns: false if there is no such program.
+  /// - Throws: `.io` if it failed: it may not have shown everything.
   private static func run(_ pager: String, _ variable: String, _ text: String) throws -> Bool {
-    // Control-C is the pager's, which goes back to its prompt.
+    // Control-C belongs to the pager, which returns to its prompt.
     var signals = HeldSignals([SIGINT, SIGQUIT])
     let pipe = try Pipe()
     let child = try start(pager, pipe.reading)
@@ -50,7 +47,7 @@ package enum Pager {
     return true
   }
 
-  /// Whether that is the end of a pager that has shown what its reader wanted to see. A shell gives the signal as a status.
+  /// Whether the reader ended the pager. A shell reports a signal as a status.
   private static func isReaders(_ end: Ending) -> Bool { [0, 128 + SIGINT, 128 + SIGPIPE].contains(end.status) }
 
   private static func words(_ end: Ending) -> String {
@@ -69,13 +66,12 @@ package enum Pager {
 }
 
 extension Table {
-  /// Prints it, by the user's pager where it is longer than the screen.
+  /// Uses the pager if it is longer than the screen.
   package func show() throws { try Pager.show(text(.output)) }
 }
 
 extension Sheet {
-  /// Prints rows that begin with a name. A terminal gets them as wide as it is at most: what has no room goes on in the next
-  /// line.
+  /// Prints rows that begin with a name, wrapped on a terminal.
   package static func show(_ rows: [[String]]) throws {
     guard Output.isTerminal else { return try Output.line(Columns.align(rows)) }
     try Pager.show(text(rows.map { ($0[0], $0.dropFirst().map(Printable.line).joined(separator: "  ")) }, .output))

@@ -13,7 +13,7 @@ package enum SecondProcess {
     package var text: String? { output.withUnsafeBytes { PlainBytes.text($0) } }
   }
 
-  /// Runs `coffer` with `arguments`, nothing on standard input, and of this program's variables none but `environment`.
+  /// Runs `coffer` with `arguments`, only `environment`, and an empty standard input.
   package static func run(_ arguments: [String], environment: [ByteWord] = Self.environment) throws -> Answer {
     let output = try Pipe()
     let messages = try Pipe()
@@ -22,26 +22,24 @@ package enum SecondProcess {
     ).start { StoreError(errno: $0, "start a second process", place: FilePath(executable)) }
     output.closeWriting()
     messages.closeWriting()
-    // Both are far below a pipe's capacity for the commands of a tour, so one after the other cannot block.
+    // For the commands of a tour both fit a pipe, so reading them in turn cannot block.
     let printed = try SecretReader.read(output.reading, limit: SecretReader.largestValue, what: "the output", place: "pipe")
     let said = try SecretReader.read(messages.reading, limit: SecretReader.largestValue, what: "the messages", place: "pipe")
     let text = said.withUnsafeBytes { PlainBytes.text($0) } ?? ""
     return Answer(status: try Ending(of: child).status, output: printed, messages: text.trimmedEnd)
   }
 
-  /// This program, to be started as a child.
   package static func child(_ arguments: [String], _ environment: [ByteWord], _ streams: [Int32: Child.Stream]) -> Child {
     Child(ByteWord(executable), (["coffer"] + arguments).map { ByteWord($0) }, .exactly(environment), streams)
   }
 
   #if os(Linux)
-    // Names this very program, even if its file was replaced meanwhile.
+    // Names this very program, even after a replacement of its file.
     package static let executable = "/proc/self/exe"
   #else
     package static let executable = CommandLine.arguments[0]
   #endif
 
-  /// The path of this program's file.
   package static func path() throws(StoreError) -> String {
     guard let path = realpath(executable, nil) else {
       throw StoreError(errno: errno, "find this program's file", place: FilePath(executable))

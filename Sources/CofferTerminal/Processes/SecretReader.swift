@@ -2,13 +2,12 @@ package import Coffer
 internal import CofferVault
 internal import CofferPlatform
 
-/// Reads secrets that the command line names, by the calls that the library reads its own with.
+/// Reads secrets named on the command line, by the library's calls.
 package enum SecretReader {
-  /// Bytes of a value, at most: what a vault takes.
   package static let largestValue = VaultItem.largestValue
 
-  /// Everything that `descriptor` delivers, whose number the command line names. A number that was not open when the program
-  /// started may by now be that of a file of its own, such as the vault, which must not become a value.
+  /// Reads a descriptor from the command line. One that was not open when the program started may now be the program's own
+  /// file, such as the vault, which must not become a value.
   package static func given(_ descriptor: Int32, limit: Int, what: String, place: String) throws -> SecretBytes {
     guard Hardening.wasGiven(descriptor) else { throw notOpen(descriptor) }
     return try read(descriptor, limit: limit, what: what, place: place)
@@ -18,7 +17,7 @@ package enum SecretReader {
     .usage("descriptor \(descriptor) is not open for reading", try: "N<FILE in the shell")
   }
 
-  /// Everything that `descriptor` delivers: see `SecretFile`.
+  /// All content of `descriptor`: see `SecretFile`.
   ///
   /// - Throws: a usage failure for a descriptor that is not open.
   package static func read(_ descriptor: Int32, limit: Int, what: String, place: String) throws -> SecretBytes {
@@ -27,9 +26,9 @@ package enum SecretReader {
     }
   }
 
-  /// The content of the file at `path`. The owner is told of a file that others can read.
+  /// The content of `path`. Warns the owner if others can read it.
   ///
-  /// - Parameter warning: false where it may hold no secret after all: see ``warn(ofFileAt:)``.
+  /// - Parameter warning: false if it may hold no secret after all: see ``warn(ofFileAt:)``.
   package static func file(_ path: String, limit: Int, what: String, warning: Bool = true) throws -> SecretBytes {
     try GivenPath.check(path)
     do throws(StoreError) {
@@ -39,23 +38,22 @@ package enum SecretReader {
     }
   }
 
-  /// Tells the owner of a file that others can read.
+  /// Warns the owner of a file that others can read.
   package static func warn(ofFileAt path: String) { SecretFile.warn(ofFileAt: FilePath(path)) }
 
-  /// `read(2)`, again when a signal came in between.
+  /// `read(2)`, restarted after signals.
   package static func readOnce(_ descriptor: Int32, _ buffer: UnsafeMutableRawPointer?, _ count: Int) -> Int {
     SecretFile.readOnce(descriptor, buffer, count)
   }
 }
 
-/// Standard input serves one purpose in a command: what is read twice is empty the second time, and an empty passphrase or
-/// value would be the result.
+/// Standard input serves one purpose in a command: a second read would give an empty passphrase or value.
 package final class StandardInput {
   private var owner: String?
 
   package init() {}
 
-  /// Reserves standard input for `what`, before anything is read from it.
+  /// Reserves it before it is read.
   package func claim(for what: String) throws(Failure) {
     if let owner {
       throw .usage("both \(owner) and \(what) would come from standard input", try: "a file or a descriptor for one of them")

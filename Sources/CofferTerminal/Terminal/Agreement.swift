@@ -1,4 +1,4 @@
-/// A question that the library asks in the middle of a call, where it takes a yes or a no and no error: one that fails is a no.
+/// A question within a call of the library, which takes yes or no but no error: a failure counts as no.
 package final class Agreement {
   private var failure: (any Error)?
 
@@ -11,6 +11,6 @@ package final class Agreement {
     }
   }
 
-  /// What is to be thrown where the library threw `error`: the question's own failure, if it has one.
+  /// The question's own failure, else `error` from the library.
   package func error(after error: any Error) -> any Error { failure ?? error }
 }

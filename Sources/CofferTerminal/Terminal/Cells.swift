@@ -1,20 +1,20 @@
 internal import CofferStorage
 
-/// The cells that text takes on a terminal.
+/// The width of text on a terminal.
 package enum Cells {
   package static func count(_ text: String) -> Int {
-    // Most text is ASCII, and needs no look at what Unicode says of each character.
+    // Most text is ASCII, and needs no Unicode properties.
     if StoredName.isPrintableASCII(text) { return text.utf8.count }
     return text.reduce(0) { $0 + count($1) }
   }
 
-  /// The same of text that has styles, which take none.
+  /// The same for text with styles, which have no width.
   package static func count(styled text: Substring) -> Int {
     guard text.utf8.contains(0x1B) else { return count(String(text)) }
     return count(String(text.replacing(/\u{1B}\[[0-9]*m/, with: "")))
   }
 
-  /// `text` in `most` cells: cut after a whole character, with an ellipsis, where it takes more.
+  /// `text` cut to `most` cells after a whole character, with an ellipsis.
   package static func shorten(_ text: String, to most: Int, _ display: Display) -> String {
     guard count(text) > most else { return text }
     let ellipsis = Sign.ellipsis.text(display)
@@ -29,8 +29,8 @@ package enum Cells {
     return text[..<end] + ellipsis
   }
 
-  /// One character as it is seen. A sign that joins two makes one of them, and a selector of the drawn form makes an emoji.
-  /// Source: UTS 51 for both, UAX 11 for the rest.
+  /// A character as displayed. A joiner makes one of two, and the emoji selector makes an emoji. Source: UTS 51 for both,
+  /// UAX 11 for the rest.
   private static func count(_ character: Character) -> Int {
     var cells = 0
     var isJoined = false
@@ -49,7 +49,7 @@ package enum Cells {
 
   private static func count(_ scalar: Unicode.Scalar) -> Int {
     if scalar.isASCII { return scalar.value >= 0x20 && scalar.value != 0x7F ? 1 : 0 }
-    // The later parts of a Korean syllable stand in the cells of the first.
+    // The later parts of a Korean syllable share the cells of the first.
     if 0x1160...0x11FF ~= scalar.value { return 0 }
     switch scalar.properties.generalCategory {
     case .nonspacingMark, .enclosingMark, .control: return 0

@@ -4,10 +4,10 @@ internal import CofferStorage
 package enum Columns {
   private static let space = UInt8(ascii: " ")
 
-  /// The lines of `rows`, each column as wide as its widest cell. No line ends in white space.
+  /// Aligned lines without trailing white space.
   ///
-  /// - Parameter display: who reads them. A terminal has cells, and gets lines that are cut at its width; of what else reads them
-  ///   nothing is known but characters.
+  /// - Parameter display: a terminal gets lines cut at its width in cells; for other readers, width is counted in
+  ///   characters.
   package static func align(_ rows: [[String]], for display: Display = .output) -> String {
     var widths = Widths(for: display)
     for row in rows { widths.add(row) }
@@ -17,7 +17,7 @@ package enum Columns {
       .map { Cells.shorten(String($0), to: display.width, display) }.joined(separator: "\n")
   }
 
-  /// The lines of `rows`, each column as wide as in all the rows that `widths` were added up of.
+  /// Lines with columns as wide as in all rows added to `widths`.
   package static func align(_ rows: [[String]], _ widths: Widths) -> String {
     let rows = rows.map { $0.map { Cell($0, inCells: widths.inCells) } }
     let widths = widths.widths
@@ -39,7 +39,7 @@ package enum Columns {
     line.append(contentsOf: row[last].text.trimmedEnd.utf8)
   }
 
-  /// The widest cell of each column, of rows that need not be held together.
+  /// The widest cells of rows that need not be held together.
   package struct Widths {
     fileprivate var widths: [Int] = []
     fileprivate let inCells: Bool
@@ -59,7 +59,7 @@ package enum Columns {
     let width: Int
 
     init(_ text: String, inCells: Bool) {
-      // Most text is, and needs no look at what Unicode says of each character.
+      // Most text is ASCII, and needs no Unicode properties.
       let isPlain = StoredName.isPrintableASCII(text)
       self.text = isPlain ? text : Printable.line(text)
       width = isPlain ? text.utf8.count : inCells ? Cells.count(self.text) : self.text.count

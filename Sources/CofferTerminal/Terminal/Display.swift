@@ -1,22 +1,21 @@
 internal import CofferPlatform
 
-/// A standard stream of this process, as whoever reads it can see it.
+/// A standard stream, with the abilities of its reader.
 package struct Display {
   package static let output = Display(STDOUT_FILENO)
   package static let errors = Display(STDERR_FILENO)
 
-  /// Narrower ones are drawn for as if they had so many cells, wider ones as well: nobody reads a line of 300 cells.
+  /// Others are drawn as the nearest: nobody reads a line of 300 cells.
   private static let widths = 20...200
 
   package let isTerminal: Bool
-  /// The cells of a line.
+  /// Cells of a line.
   package let width: Int
-  /// The lines of the screen; nil where nobody knows.
+  /// Lines of the screen; nil if unknown.
   package let height: Int?
-  /// Whether it cannot move the cursor, so that a line cannot be drawn anew.
+  /// Whether it cannot move the cursor to redraw a line.
   let isDumb: Bool
   package let isColored: Bool
-  /// Whether the locale encodes more than ASCII.
   let isUnicode: Bool
 
   package init(
@@ -31,7 +30,7 @@ package struct Display {
   }
 
   private init(_ descriptor: Int32) {
-    // Not asked of a pipe: most commands write to one, and need to know no more.
+    // Most commands write to a pipe, and need no more.
     guard isatty(descriptor) == 1 else {
       self.init(isTerminal: false)
       return
@@ -44,14 +43,14 @@ package struct Display {
       isDumb: isDumb, isColored: Self.wantsColor(isDumb: isDumb), isUnicode: Self.localeIsUnicode)
   }
 
-  /// Source: no-color.org, and bixense.com/clicolors for the other.
+  /// Source: no-color.org, and bixense.com/clicolors for CLICOLOR_FORCE.
   private static func wantsColor(isDumb: Bool) -> Bool {
     guard ProcessEnvironment.value("NO_COLOR") == nil else { return false }
     if let forced = ProcessEnvironment.value("CLICOLOR_FORCE"), forced != "0" { return true }
     return !isDumb
   }
 
-  /// Source: locale(7), for the order in which the variables count.
+  /// Source: locale(7), for the precedence of the variables.
   private static var localeIsUnicode: Bool {
     let locale = ["LC_ALL", "LC_CTYPE", "LANG"].lazy.compactMap { ProcessEnvironment.value($0) }.first ?? "C"
     let name = locale.lowercased()
@@ -69,11 +68,11 @@ package struct Display {
   }
 }
 
-/// A sign that stands for a word, and for the same in ASCII where the locale has no other.
+/// A sign for a word, with an ASCII form for other locales.
 package enum Sign {
   case done, dot, absent, ellipsis, secret
 
-  /// What a line of standard output begins with that says what was done: nothing where no person reads it.
+  /// The start of a report of a completed action: empty unless on a terminal.
   package static var doneAtTerminal: String {
     Display.output.isTerminal ? Style.green.text(done.text(.output), .output) + " " : ""
   }
@@ -89,7 +88,6 @@ package enum Sign {
   }
 }
 
-/// How a text stands out.
 package enum Style: String {
   case bold = "1", dim = "2", red = "31", green = "32", yellow = "33"
 

@@ -1,19 +1,18 @@
 internal import CofferPlatform
 internal import Synchronization
 
-/// The echo of the terminal, which stays off from the first try of a question to the last: what somebody types while a passphrase
-/// is tried may well be the next one.
+/// The terminal's echo, which stays off from the first try of a question to the last: input while a passphrase is tried may
+/// be the next one.
 ///
-/// What was typed meanwhile is dropped, when the question is asked anew and at the end: it was no answer, and is no command for
-/// the shell.
+/// Input in between is dropped before the next try and at the end: it is no answer, and no command for the shell.
 enum Echo {
-  /// They end the process between two tries, or stop it. At a prompt they are held: see ``Terminal``.
+  /// They end or stop the process between tries. At a prompt they are held: see ``Terminal``.
   private static let signals = [SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGTSTP]
-  /// The terminal whose echo is off and comes back; below 0 for none. Read by the handler of a signal, which can take no lock.
+  /// The terminal whose echo is off and will return; below 0 for none. A signal handler, which can take no lock, reads it.
   private static let terminal = Atomic<Int32>(-1)
-  /// How that terminal was set. Written while there is none, so that the handler finds it whole.
+  /// Its previous settings. Written while there is no terminal, so that the handler finds them whole.
   private nonisolated(unsafe) static let before = UnsafeMutablePointer<termios>.allocate(capacity: 1)
-  /// How many questions go on, one within the other.
+  /// The depth of nested questions.
   private static let questions = Atomic<Int>(0)
 
   /// Keeps the echo off from the first ``Silence`` in `body` to its end.
@@ -23,9 +22,9 @@ enum Echo {
     return try body()
   }
 
-  /// Takes over a terminal whose echo is off, while the signals are held.
+  /// Takes over a silent terminal, while the signals are held.
   ///
-  /// - Returns: false where no question goes on, and the echo is to come back now.
+  /// - Returns: false if no question is open: the echo must return now.
   static func keep(_ descriptor: Int32, _ settings: termios) -> Bool {
     guard questions.load(ordering: .relaxed) > 0, terminal.load(ordering: .relaxed) < 0 else { return false }
     let own = fcntl(descriptor, F_DUPFD_CLOEXEC, 3)
@@ -36,20 +35,19 @@ enum Echo {
     return true
   }
 
-  /// Gives the terminal back to who keeps it silent next; nil where none is kept.
+  /// Passes the terminal to the next ``Silence``; nil if none is kept.
   static func handOver() -> termios? {
     guard terminal.load(ordering: .relaxed) >= 0 else { return nil }
     defer { forget() }
     return before.pointee
   }
 
-  /// Brings the echo back, where it is kept off.
   static func comeBack() {
     guard restore() else { return }
     forget()
   }
 
-  /// Sees to a signal anew that something else took in between.
+  /// Handles a signal again after another handler.
   static func watch(_ number: Int32) {
     guard terminal.load(ordering: .relaxed) >= 0 else { return }
     let former = signal(number) { number in
@@ -57,11 +55,11 @@ enum Echo {
       signal(number, SIG_DFL)
       raise(number)
     }
-    // As nohup(1) has it.
+    // As under nohup(1).
     if unsafeBitCast(former, to: Int.self) == unsafeBitCast(SIG_IGN, to: Int.self) { signal(number, SIG_IGN) }
   }
 
-  /// The part of ``comeBack()`` that a handler of a signal may do. Source: signal-safety(7), which lists tcsetattr(3).
+  /// The part of ``comeBack()`` that a signal handler may do. Source: signal-safety(7), which lists tcsetattr(3).
   @discardableResult
   static func restore() -> Bool {
     let descriptor = terminal.load(ordering: .acquiring)

@@ -3,7 +3,7 @@ package import CofferMemory
 package import CofferStorage
 internal import FoundationEssentials
 
-/// JSON on one line, keys in order, so that equal answers are equal text.
+/// JSON on one line, with sorted keys: equal answers are equal text.
 package enum JSONText {
   package static func encode(_ value: some Encodable) -> String {
     let encoder = JSONEncoder()
@@ -14,7 +14,7 @@ package enum JSONText {
     }
     encoder.nonConformingFloatEncodingStrategy = .convertToString(positiveInfinity: "inf", negativeInfinity: "-inf", nan: "nan")
     do { return String(decoding: try encoder.encode(value), as: UTF8.self) } catch {
-      // Only our own structures come here, none of which can fail to encode.
+      // Our own structures can all be encoded.
       preconditionFailure("an answer could not be encoded as JSON: \(error)")
     }
   }
@@ -24,14 +24,13 @@ package enum JSONText {
     try write(object.dropLast() + (object == "{}" ? "" : ",") + "\"\(field)\":", secret, "}\n")
   }
 
-  /// The same with several secrets behind the fields of `object`, which has one at least.
+  /// The same with several secrets; `object` has at least one field.
   package static func write(_ object: String, _ secrets: [(field: String, form: SecretForm)]) throws {
     try Output.write(String(object.dropLast()))
     for (field, form) in secrets { try write(",\"\(field)\":", form.bytes, "") }
     try Output.write("}\n")
   }
 
-  /// A secret as a literal between two pieces of JSON.
   package static func write(_ start: String, _ secret: borrowing SecretBytes, _ end: String) throws {
     try Output.write(start)
     try Output.write(SecretJSON.literal(secret))
@@ -39,7 +38,7 @@ package enum JSONText {
   }
 }
 
-/// A field that is always in its object, null where it does not apply: a program need not ask first whether it is there.
+/// A field that is null where it does not apply: programs need not check for it.
 @propertyWrapper
 package struct OrNull<Value: Encodable>: Encodable {
   package var wrappedValue: Value?
@@ -68,7 +67,7 @@ package enum SecretJSON {
     }
   }
 
-  /// Counts bytes, and keeps them where there is a buffer: the same code measures and writes.
+  /// Counts bytes, and stores them in a buffer, if any: the same code measures and writes.
   private struct Sink {
     let buffer: UnsafeMutableRawBufferPointer?
     var count = 0

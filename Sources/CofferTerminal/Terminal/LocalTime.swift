@@ -1,16 +1,16 @@
 internal import CofferPlatform
 package import FoundationEssentials
 
-/// Moments as a person speaks of them, in the time zone of this machine.
+/// Moments in everyday words, in this machine's time zone.
 package struct LocalTime {
   package let now: Date
 
   package init(now: Date = Date()) { self.now = now }
 
-  /// A moment that is over: `2 min ago`, `yesterday`, `3 Nov`, `3 Nov 2025`.
+  /// A past moment: `2 min ago`, `yesterday`, `3 Nov`, `3 Nov 2025`.
   package func ago(_ date: Date) -> String {
     let seconds = Int64(now.timeIntervalSince(date).rounded(.down))
-    // A clock that was set back, or another machine's.
+    // A clock was set back, or is another machine's.
     if seconds < -60 { return "\(day(date)), ahead" }
     if seconds < 60 { return "just now" }
     if seconds < 3600 { return "\(seconds / 60) min ago" }
@@ -22,7 +22,7 @@ package struct LocalTime {
     }
   }
 
-  /// A moment to come: `in 12 min`, `in 5 weeks`, `1 Jan 2030`.
+  /// A future moment: `in 12 min`, `in 5 weeks`, `1 Jan 2030`.
   package func ahead(_ date: Date) -> String {
     let seconds = Int64(date.timeIntervalSince(now).rounded(.up))
     if seconds < 60 { return "in \(max(seconds, 1)) s" }
@@ -35,10 +35,10 @@ package struct LocalTime {
     return day(date)
   }
 
-  /// When something ends: ``ahead(_:)``, or `expired 3 d ago`.
+  /// An expiry: ``ahead(_:)``, or `expired 3 d ago`.
   package func expiry(_ date: Date) -> String { date > now ? ahead(date) : "expired " + ago(date) }
 
-  /// `3 Nov`, with the year where it is another.
+  /// `3 Nov`, with the year if it is not the current one.
   package func day(_ date: Date) -> String {
     let parts = Self.parts(date)
     let day = "\(parts.tm_mday) \(Self.months[Int(parts.tm_mon)])"
@@ -56,7 +56,7 @@ package struct LocalTime {
 
   private func days(from first: Date, to last: Date) -> Int { Self.number(Self.parts(last)) - Self.number(Self.parts(first)) }
 
-  /// The days before the one of `parts`, from a fixed one on.
+  /// The day's number, from a fixed day on.
   private static func number(_ parts: tm) -> Int {
     let before = Int(parts.tm_year) + 1899
     return before * 365 + before / 4 - before / 100 + before / 400 + Int(parts.tm_yday)
@@ -64,7 +64,7 @@ package struct LocalTime {
 
   private static func parts(_ date: Date) -> tm {
     var parts = tm()
-    // Another writer may have stored any number: the C library fails for what has no year, and zero is as good.
+    // Another writer may have stored any number: the C library fails beyond its years, and zero is as good.
     let seconds = date.timeIntervalSince1970
     var moment = abs(seconds) < 1e15 ? time_t(seconds.rounded(.down)) : 0
     localtime_r(&moment, &parts)

@@ -3,7 +3,7 @@ internal import CofferPlatform
 internal import CofferStorage
 package import Logging
 
-/// Data to standard output, messages to standard error. Buffers nothing, so that no secret stays behind in a buffer.
+/// Data to standard output, messages to standard error. No buffer can keep a secret.
 package enum Output {
   package static var isTerminal: Bool { Display.output.isTerminal }
 
@@ -15,21 +15,20 @@ package enum Output {
     try bytes.withUnsafeBytes { (raw) throws(Failure) in try write(raw, to: STDOUT_FILENO) }
   }
 
-  /// The bytes of a secret, straight from guarded memory.
+  /// Straight from guarded memory.
   package static func write(_ bytes: borrowing SecretBytes) throws(Failure) {
     try bytes.withUnsafeBytes { (raw) throws(Failure) in try write(raw, to: STDOUT_FILENO) }
   }
 
-  /// A value for a person or a program. A pipe or a file gets exactly its bytes. A terminal gets a newline after them, and each
-  /// character that would command it, such as ESC, as `\u{1b}`: a value may be another's text. Binary values are not written to a
-  /// terminal.
+  /// A value for a person or a program. A pipe or a file gets exactly its bytes. A terminal gets a newline after them, and
+  /// control characters, such as ESC, as `\u{1b}`: a value may be another's text.
   ///
-  /// - Throws: a usage failure where the output is a terminal and the value is no text.
+  /// - Throws: a usage failure if the output is a terminal and the value is not text.
   package static func value(_ bytes: borrowing SecretBytes) throws(Failure) {
     try bytes.withUnsafeBytes { (raw) throws(Failure) in try value(raw) }
   }
 
-  /// A value, and the end of its line for programs too.
+  /// A value and a newline, for programs too.
   package static func valueLine(_ bytes: borrowing SecretBytes) throws(Failure) {
     try value(bytes)
     if !isTerminal { try write("\n") }
@@ -65,13 +64,12 @@ package enum Output {
     if raw.last != UInt8(ascii: "\n") { try write("\n") }
   }
 
-  /// A message for a person, whose terminal gets it in lines of its width. Where standard error is gone there is nobody left to
-  /// tell.
+  /// A message for a person, wrapped on a terminal. If standard error is gone, nobody can be informed.
   package static func message(_ text: String) {
     record(Display.errors.isTerminal ? TextWidth.message(text, to: Display.errors.width) : text)
   }
 
-  /// A message as it is: one for a program.
+  /// A message unchanged, for a program.
   package static func record(_ text: String) {
     (text + "\n").utf8Span.span.bytes.withUnsafeBytes { raw in
       do throws(Failure) { try write(raw, to: STDERR_FILENO) } catch {}
@@ -83,7 +81,7 @@ package enum Output {
     try put(bytes, to: descriptor)
   }
 
-  /// Writes `bytes`, and leaves the line that tells what goes on as it is.
+  /// Writes `bytes`, and keeps the status line.
   package static func put(_ bytes: UnsafeRawBufferPointer, to descriptor: Int32) throws(Failure) {
     var rest = bytes
     while !rest.isEmpty {
@@ -100,7 +98,7 @@ package enum Output {
   }
 }
 
-/// What the library has to say besides errors, as lines `coffer: note: …` on standard error.
+/// The library's notices, as lines `coffer: note: …` on standard error.
 package struct LibraryNotices: LogHandler {
   package var logLevel: Logger.Level
   package var metadata: Logger.Metadata = [:]
@@ -112,7 +110,7 @@ package struct LibraryNotices: LogHandler {
 
   package func log(event: LogEvent) { Output.message("coffer: note: \(Printable.line("\(event.message)"))") }
 
-  /// May be called once in a process, as `LoggingSystem` demands.
+  /// Call once: `LoggingSystem` demands it.
   package static func bootstrap(quiet: Bool) {
     LoggingSystem.bootstrap { _ -> any LogHandler in
       quiet ? SwiftLogNoOpLogHandler() as any LogHandler : LibraryNotices(logLevel: .notice)

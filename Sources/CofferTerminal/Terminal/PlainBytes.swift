@@ -2,16 +2,14 @@ internal import Coffer
 package import CofferStorage
 package import FoundationEssentials
 
-/// Between plain values and bytes.
 package enum PlainBytes {
   package static func data(_ raw: UnsafeRawBufferPointer) -> Data { Data(raw) }
 
-  /// The text that `raw` is; nil when it is not UTF-8.
   package static func text(_ raw: UnsafeRawBufferPointer) -> String? {
     String(validating: raw.bindMemory(to: UInt8.self), as: UTF8.self)
   }
 
-  /// A plain value as a vault keeps it: text and bytes as they are, anything else as JSON, so that a typed key reads it too.
+  /// A plain value in a vault: text and bytes unchanged, others as JSON, so that typed keys can read them.
   package static func secret(_ form: PlainForm) throws -> SecretForm {
     switch form {
     case .string(let text): return try secret(text.utf8Span.span.bytes, "text/plain; charset=utf-8")

@@ -2,15 +2,14 @@ internal import Coffer
 internal import CofferStorage
 internal import CofferPlatform
 
-/// This process's environment.
 package enum ProcessEnvironment {
-  /// The value of `name`; nil when it is not set or empty, as shells often leave it.
+  /// Nil if unset or empty, as shells often leave it.
   package static func value(_ name: String) -> String? {
     guard let value = word(name), !value.isEmpty else { return nil }
     return value.text  // Where another reading would matter, it was refused at the start.
   }
 
-  /// The value of `name`, byte for byte; nil when it is not set.
+  /// The value, byte for byte; nil if unset.
   package static func word(_ name: String) -> ByteWord? { getenv(name).map { ByteWord($0) } }
 
   /// Every variable that is text.
@@ -24,14 +23,14 @@ package enum ProcessEnvironment {
     return all
   }
 
-  /// What a child is given of `names`, byte for byte, as execve(2) takes it.
+  /// The entries for `names`, byte for byte, in the form of execve(2).
   package static func entries(_ names: [String]) -> [ByteWord] {
     names.compactMap { name in word(name).map { ByteWord("\(name)=").joined(to: $0) } }
   }
 
-  /// The variables that coffer itself reads as text; `COFFER_PASSPHRASE` is any bytes, and `PATH` is searched byte for byte.
+  /// Variables read as text; `COFFER_PASSPHRASE` is any bytes, and `PATH` is searched byte for byte.
   private static let texts = [
-    "COFFER_HOME", "COFFER_VAULT", "COFFER_OFFLINE", "COFFER_DOMAIN", "COFFER_PASSPHRASE_FILE", "COFFER_KEY_FILE",
+    "COFFER_HOME", "COFFER_VAULT", "COFFER_DOMAIN", "COFFER_PASSPHRASE_FILE", "COFFER_KEY_FILE",
     "COFFER_IDENTITY",
     "COFFER_EXPECT_VAULT", "COFFER_ASKPASS", "SSH_ASKPASS", "SSH_ASKPASS_REQUIRE", "DISPLAY",
     "WAYLAND_DISPLAY", "HOME",
@@ -39,7 +38,7 @@ package enum ProcessEnvironment {
     "CREDENTIALS_DIRECTORY", "COFFER_CLIPBOARD", "KUBERNETES_EXEC_INFO", "SSH_ASKPASS_PROMPT",
   ]
 
-  /// Refuses values that are not UTF-8: as text, two different folders would be one.
+  /// Refuses values that are not UTF-8: as text, two different folders could look the same.
   package static func refuseUnreadable() throws(Failure) {
     for name in texts {
       guard let value = word(name), !value.isText else { continue }

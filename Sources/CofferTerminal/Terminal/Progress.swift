@@ -1,15 +1,13 @@
 internal import CofferPlatform
 
-/// Tells how far a long work is: what is done, a bar, a number, and the time left.
+/// Shows the progress of long work: a bar, a number, and the time left.
 package final class Progress {
-  /// A work, and what it counts.
   package struct Work {
-    /// As it stands before the bar: `Rotating`.
+    /// The text before the bar: `Rotating`.
     package let verb: String
     package var noun = "item"
-    /// From how many on it is told of at once. Fewer are told of once they take longer than anybody likes to wait.
+    /// Work on this many items is shown at once, on fewer after `patience`.
     package var least = 256
-    /// Whether it changes nothing at all.
     var onlyReads = false
 
     package static let rotating = Work(verb: "Rotating")
@@ -24,9 +22,9 @@ package final class Progress {
   }
 
   private static let second: Int64 = 1_000_000_000
-  /// Between two drawings: more often nobody sees.
+  /// Between two drawings: more often is not noticeable.
   private static let pause = second / 10
-  /// Until a small work is told of.
+  /// Delay before small work is shown.
   private static let patience = second / 2
 
   private let work: Work
@@ -46,14 +44,14 @@ package final class Progress {
     let now = coffer_time_awake()
     let began = start ?? now
     start = began
-    // Behind the last one comes the step that makes the change good.
+    // After the last item comes the commit.
     let isEnding = !work.onlyReads && done >= total - 1
     if turn != nil, isEnding { StatusLine.set(.perhapsChanged) }
     guard total >= work.least || now - began >= Self.patience else { return }
     if let lastDrawn, now - lastDrawn < Self.pause { return }
     lastDrawn = now
     let line = work.line(done, of: total, after: now - began, .errors)
-    // Where something was said meanwhile the line begins anew.
+    // After other output, a new line begins.
     if let turn, StatusLine.put(line, turn: turn) { return }
     let new = StatusLine.begin(isEnding ? .perhapsChanged : .nothingChanged)
     turn = new
@@ -70,15 +68,15 @@ package final class Progress {
 
 extension Progress.Work {
   private static let widestBar = 30
-  /// Before, an estimate of what is left would jump about.
+  /// Earlier, an estimate of the time left would jump.
   private static let leastTime: Int64 = 1_000_000_000
 
-  /// The line for `done` of `total` after so many nanoseconds: without the time left, then without the bar where there is no
-  /// room.
+  /// The line for `done` of `total` after `elapsed` nanoseconds: on narrow screens without the time left, then without the
+  /// bar.
   package func line(_ done: Int, of total: Int, after elapsed: Int64, _ display: Display) -> String {
     let percent = "\(String(repeating: " ", count: 3 - min("\(done * 100 / total)".count, 3)))\(done * 100 / total) %"
     let count = "\(grouped(done)) of \(grouped(total)) \(plural(total))"
-    // One cell stays free: a terminal goes to the next line after the last one.
+    // One cell stays free: after the last one a terminal wraps.
     let room = display.width - 1
     var tail = "\(percent)  \(count)"
     if let left = left(done, of: total, after: elapsed), verb.count + tail.count + left.count + 5 <= room { tail += "   \(left)" }
@@ -106,7 +104,7 @@ extension Progress.Work {
   }
 }
 
-/// `100 000`: a number that a person reads, in groups of three digits.
+/// `100 000`: digits in groups of three, for people.
 package func grouped(_ number: Int) -> String {
   var digits = String(number)
   var end = digits.count - 3

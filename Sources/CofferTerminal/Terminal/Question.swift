@@ -1,16 +1,15 @@
 internal import CofferPlatform
 internal import CofferVault
 
-/// What a person is asked for, and why.
 package struct Question {
-  /// What the answer is: `Passphrase of ~/vault.sqlite`.
+  /// The requested answer: `Passphrase of ~/vault.sqlite`.
   package let subject: String
-  /// Who asks and what for, in a sentence; nil where the person started the command that asks.
+  /// Who asks and why, in a sentence; nil if the person started the command.
   package var reason: String?
-  /// What was wrong with the answer before, in a sentence.
+  /// The fault of the previous answer, in a sentence.
   package var remark: String?
 
-  /// How often a person may answer before the command gives up.
+  /// The number of answers before the command gives up.
   package static let tries = 3
 
   package init(_ subject: String, reason: String? = nil) {
@@ -18,9 +17,9 @@ package struct Question {
     self.reason = reason.map { Printable.line($0) }
   }
 
-  /// Lends the question to `body`, which asks it and uses the answer, and again after a wrong answer.
+  /// Lends the question to `body`, which asks it and uses the answer, again after a wrong answer.
   ///
-  /// - Parameter wrong: what was wrong with the answer where `body` threw an error; nil where another answer would not help.
+  /// - Parameter wrong: the fault of the answer after an error of `body`; nil if another answer would not help.
   package func asked<Result: ~Copyable>(
     wrong: (any Error) -> String?, _ body: (Question) throws -> Result
   ) throws -> Result {
@@ -41,7 +40,7 @@ package struct Question {
     return try body(question)
   }
 
-  /// The same question after an answer that was `wrong`, with what is left of the tries.
+  /// The question after a `wrong` answer, with the number of tries left.
   package func again(_ wrong: String, left: Int) -> Question {
     var question = self
     question.remark = "\(wrong) Try again (\(left) left)."
@@ -50,17 +49,16 @@ package struct Question {
 }
 
 extension Failure {
-  /// Somebody pressed Enter, and nothing else.
+  /// Enter alone.
   static let nothingTyped = Failure(.usage, kind: "nothingTyped", "nothing was typed", cure: "the command again")
-  /// Somebody pressed control-D: no answer will come.
+  /// Control-D: no answer will come.
   static let inputEnded = Failure(.usage, kind: "inputEnded", "nothing was typed", cure: "the command again")
 
-  /// Whether the question may be asked again.
   var isNothingTyped: Bool { kind == Self.nothingTyped.kind }
 }
 
 extension VaultPlace {
-  /// The place as a person knows it: the home folder is `~`.
+  /// The place with the home folder as `~`.
   package var short: String {
     guard let home = ProcessEnvironment.value("HOME"), home.count > 1, description.hasPrefix(home + "/") else {
       return description

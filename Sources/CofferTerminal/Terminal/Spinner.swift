@@ -1,20 +1,19 @@
 internal import CofferPlatform
 internal import SystemPackage
 
-/// Tells that something takes its time and cannot say how much, as deriving a key from a passphrase does on purpose.
+/// Shows work of unknown length, such as deriving a key from a passphrase, which is slow on purpose.
 package enum Spinner {
-  /// A spinner for less would only flicker.
+  /// A spinner for shorter work would only flicker.
   private static let patience: UInt32 = 150_000
   private static let pause: UInt32 = 100_000
-  /// Room for the few calls of one drawing.
   private static let stackBytes = 256 << 10
 
-  /// Shows `text` until ``StatusLine/clear()``, which whatever is said or asked brings about.
+  /// Shows `text` until ``StatusLine/clear()``, which any output or question calls.
   package static func show(_ text: String, quiet: Bool) {
     if !quiet, StatusLine.isPossible { start(text) }
   }
 
-  /// The thread takes no signal: whoever waits for one finds it as before. It ends with the line's turn.
+  /// The thread blocks all signals, which others still receive. It ends with the line's turn.
   private static func start(_ text: String) {
     let turn = StatusLine.begin(.plain)
     let frames = Display.errors.isUnicode ? ["⠋", "⠙", "⠹", "⠸", "⠼", "⠴", "⠦", "⠧", "⠇", "⠏"] : ["|", "/", "-", "\\"]

@@ -1,10 +1,9 @@
 internal import CofferPlatform
 internal import Synchronization
 
-/// The line of the terminal that tells what goes on just now, on standard error. It is gone before anything else is said or
-/// asked.
+/// The line about the current work, on standard error, removed before other output or questions.
 package enum StatusLine {
-  /// What control-C is told while the line stands.
+  /// The message after control-C while the line is shown.
   package enum Interruption: Int {
     case plain, nothingChanged, perhapsChanged
 
@@ -19,22 +18,21 @@ package enum StatusLine {
 
   private struct State {
     var isShown = false
-    /// What control-C did before: it is ignored under nohup(1), and of a shell's background.
+    /// The previous effect of control-C: it is ignored under nohup(1), and in a shell's background.
     var ignoresInterrupts = false
-    /// Counts the works that were told of: whoever tells of an earlier one is late.
+    /// Counts the works shown: an earlier one must not draw any more.
     var turn = 0
   }
 
   private static let state = Mutex(State())
-  /// Read by the handler of a signal, which can take no lock.
+  /// A signal handler, which can take no lock, reads it.
   private static let interruption = Atomic<Int>(Interruption.plain.rawValue)
 
-  /// Whether standard error is a terminal on which a line can be drawn anew.
   static var isPossible: Bool { Display.errors.isTerminal && !Display.errors.isDumb }
 
-  /// Begins to tell of a work.
+  /// Begins the display of a work.
   ///
-  /// - Returns: the number that ``put(_:turn:)`` takes.
+  /// - Returns: the number for ``put(_:turn:)``.
   package static func begin(_ first: Interruption) -> Int {
     set(first)
     return state.withLock { state in
@@ -45,7 +43,7 @@ package enum StatusLine {
 
   /// Shows `text`, unless the line was cleared since `turn` began.
   ///
-  /// - Returns: whether it was.
+  /// - Returns: whether it was shown.
   @discardableResult
   package static func put(_ text: String, turn: Int) -> Bool {
     state.withLock { state in
@@ -57,10 +55,10 @@ package enum StatusLine {
     }
   }
 
-  /// What is so from now on where somebody presses control-C.
+  /// Sets the message after control-C from now on.
   package static func set(_ new: Interruption) { interruption.store(new.rawValue, ordering: .relaxed) }
 
-  /// Takes the line away, and ends its turn.
+  /// Removes the line, and ends its turn.
   package static func clear() {
     state.withLock { state in
       state.turn += 1
@@ -75,18 +73,18 @@ package enum StatusLine {
 
   private static func write(_ text: String) {
     text.utf8Span.span.bytes.withUnsafeBytes { raw in
-      // Where the terminal has vanished nobody misses the line.
+      // Without a terminal, the line does not matter.
       do throws(Failure) { try Output.put(raw, to: STDERR_FILENO) } catch {}
     }
   }
 
-  /// - Returns: whether they are ignored, and stay so.
+  /// - Returns: whether interrupts are ignored, and stay so.
   private static func watchInterrupts() -> Bool {
     let before = signal(SIGINT) { _ in
       Echo.restore()
       let farewell = (Interruption(rawValue: StatusLine.interruption.load(ordering: .relaxed)) ?? .plain).farewell
       _ = systemWrite(STDERR_FILENO, farewell.utf8Start, farewell.utf8CodeUnitCount)
-      // The process ends by the signal, as it would without a line: its shell shall see that.
+      // As without a line, the process ends by the signal, which the shell sees.
       signal(SIGINT, SIG_DFL)
       raise(SIGINT)
     }

@@ -1,11 +1,10 @@
-/// Rows under headers, as wide as a terminal at most.
+/// Rows under headers, at most as wide as a terminal.
 package struct Table {
-  /// A column by its header.
   package struct Column {
     package let title: String
-    /// The cells below which the column is not shortened; nil for one that is not shortened at all.
+    /// Cells below which the column is not shortened; nil if it never is.
     package var least: Int?
-    /// Where not all columns have room those of the highest rank go first; those of rank 0 stay.
+    /// On a narrow screen higher ranks are dropped first; rank 0 stays.
     package var rank = 0
     package var isNumber = false
 
@@ -30,14 +29,14 @@ package struct Table {
 
   package let columns: [Column]
   package let rows: [[Cell]]
-  /// Says how many rows there are, or what a sign means; empty for no such line.
+  /// The number of rows, or the meaning of a sign; empty for no footer.
   package let footer: String
 
   package init(columns: [Column], rows: [[Cell]], footer: String) {
     (self.columns, self.rows, self.footer) = (columns, rows, footer)
   }
 
-  /// The lines, none wider than `display`, and none that ends in white space.
+  /// The lines: none wider than `display`, none with trailing white space.
   package func text(_ display: Display) -> String {
     let widths = widths(display)
     var lines: [String] = []
@@ -67,7 +66,7 @@ package struct Table {
     return line
   }
 
-  /// The cells of each column; 0 for one that is left out, as it is empty or has no room.
+  /// The cells of each column; 0 if empty or without room.
   private func widths(_ display: Display) -> [Int] {
     var widths = columns.indices.map { column in rows.reduce(0) { max($0, Cells.count($1[column].text)) } }
     for (index, column) in columns.enumerated() where widths[index] > 0 {
@@ -84,7 +83,7 @@ package struct Table {
     columns.indices.filter { widths[$0] > 0 && columns[$0].rank > 0 }.max { columns[$0].rank < columns[$1].rank }
   }
 
-  /// Takes from the widest columns what is too much, and from those that are not to be shortened where nothing else is left.
+  /// Shortens the widest columns first, and fixed ones only as a last resort.
   private func fitted(_ widths: [Int], _ least: [Int], _ most: Int) -> [Int] {
     guard Self.total(widths) > most else { return widths }
     var fitted = widths
@@ -99,7 +98,7 @@ package struct Table {
     return fitted
   }
 
-  /// Gives the cells that are left over to the first columns that were shortened.
+  /// Gives remaining cells to the first shortened columns.
   private static func filled(_ fitted: [Int], _ widths: [Int], _ most: Int) -> [Int] {
     var filled = fitted
     var rest = most - total(fitted)
@@ -117,11 +116,10 @@ package struct Table {
 }
 
 extension Table {
-  /// Rows that begin with a word for what became of something, under `titles` at a terminal; what else reads them gets them
-  /// aligned.
+  /// Rows that begin with a word for an outcome, under `titles` at a terminal, only aligned elsewhere.
   ///
   /// - Parameter rows: a row may have fewer cells than there are titles.
-  /// - Parameter footer: a last line at a terminal alone.
+  /// - Parameter footer: a last line, only at a terminal.
   package static func show(_ rows: [[String]], under titles: [String], footer: String = "") throws {
     guard Output.isTerminal else { return rows.isEmpty ? () : try Output.line(Columns.align(rows)) }
     guard !rows.isEmpty || !footer.isEmpty else { return }

@@ -3,14 +3,14 @@ internal import CofferPlatform
 internal import CofferVault
 internal import CofferStorage
 
-/// The terminal that the process was started from, wherever its standard streams go. Questions are asked here and nowhere else.
+/// The process's terminal, whatever its standard streams. All questions are asked here.
 package struct Terminal: ~Copyable {
   private let descriptor: Int32
 
   /// The longest line that a terminal delivers in one piece (`N_TTY_BUF_SIZE` on Linux, `MAX_CANON` elsewhere is less).
   static let longestLine = 4096
 
-  /// Nil when the process has no terminal.
+  /// Nil if the process has no terminal.
   package init?() {
     let opened = coffer_open("/dev/tty", O_RDWR | O_CLOEXEC | O_NOCTTY, 0)
     guard opened >= 0 else { return nil }
@@ -21,8 +21,8 @@ package struct Terminal: ~Copyable {
 
   /// A line typed without echo.
   ///
-  /// Echo comes back whatever happens: on control-C (throws ``Failure/interrupted``), on a signal that ends the process, and
-  /// while the process is stopped by control-Z; it goes off again when the process continues.
+  /// Echo always returns: on control-C (throws ``Failure/interrupted``), on a signal that ends the process, and while
+  /// control-Z stops it; it goes off again when the process continues.
   ///
   /// - Throws: ``Failure/nothingTyped`` for Enter alone, ``Failure/inputEnded`` for control-D.
   package func secret(_ question: Question) throws -> SecretBytes {
@@ -30,7 +30,7 @@ package struct Terminal: ~Copyable {
     var before = (question.remark ?? question.reason).map { TextWidth.wrap($0, to: TextWidth.of(.errors)) + "\n" } ?? ""
     var signals = HeldSignals([SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGTSTP])
     while true {
-      // Said with the prompt, once the echo is off: whoever reads it may begin to type.
+      // Printed with the prompt, once the echo is off: its reader may begin to type.
       let line = try silently(before + prompt, &signals)
       before = ""
       switch consume line {
@@ -54,17 +54,17 @@ package struct Terminal: ~Copyable {
       silence.end()
       return line
     } catch {
-      // What is said next begins on a line of its own.
+      // The next message begins on its own line.
       try say("\n")
       throw error
     }
   }
 
-  /// A secret that has no other copy yet: asked for twice, and anew where both differ or `objection` has something against it.
+  /// A secret without another copy: asked for twice, and again if both differ or `objection` rejects it.
   ///
   /// - Parameters:
-  ///   - purpose: what the secret will be for, in a sentence.
-  ///   - objection: what is wrong with the secret, as the error after the last try; nil where nothing is.
+  ///   - purpose: the secret's use, in a sentence.
+  ///   - objection: the fault of the secret, as the error after the last try; nil for none.
   package func newSecret(
     _ what: String, purpose: String? = nil, objection: (borrowing SecretBytes) -> Failure? = { _ in nil }
   ) throws -> SecretBytes {
@@ -92,9 +92,9 @@ package struct Terminal: ~Copyable {
     throw Failure.nothingTyped
   }
 
-  /// A line that is seen as it is typed; empty for Enter alone.
+  /// A line typed with echo; empty for Enter alone.
   ///
-  /// - Throws: ``Failure/interrupted`` on control-C, ``Failure/inputEnded`` for control-D and where the terminal is gone.
+  /// - Throws: ``Failure/interrupted`` on control-C, ``Failure/inputEnded`` on control-D and if the terminal is gone.
   package func line(_ prompt: String) throws -> String {
     var signals = HeldSignals([SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGTSTP])
     while true {
@@ -113,7 +113,6 @@ package struct Terminal: ~Copyable {
     }
   }
 
-  /// Whether the answer to a question is yes.
   package func confirm(_ question: String) throws -> Bool {
     try say("\(Printable.line(question)) [y/N] ")
     var answer = [UInt8](repeating: 0, count: Self.longestLine)
@@ -143,7 +142,7 @@ package struct Terminal: ~Copyable {
     while true {
       if let signal = signals.next() { return .signal(signal) }
       var waiting = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
-      // Blocked signals do not wake a poll: look for them twenty times a second.
+      // Blocked signals do not wake a poll: check for them twenty times a second.
       let ready = poll(&waiting, 1, 50)
       if ready < 0, errno != EINTR { throw Failure(StoreError(errno: errno, "wait for the terminal", place: "/dev/tty")) }
       guard ready > 0 else { continue }
@@ -168,7 +167,7 @@ package struct Terminal: ~Copyable {
     return text
   }
 
-  // The same passphrase from a file elsewhere would be other bytes if this terminal encodes it in another way.
+  // In another encoding, the same passphrase from a file elsewhere would be other bytes.
   private static func checkText(_ bytes: borrowing SecretBytes) throws {
     let isText = bytes.withUnsafeBytes { UTF8Validity.isValid($0) }
     guard isText else {
@@ -177,14 +176,14 @@ package struct Terminal: ~Copyable {
   }
 }
 
-/// A terminal without echo, for as long as this value lives, and where ``Echo`` says so for longer.
+/// A terminal without echo while this value lives, or longer by ``Echo``.
 struct Silence: ~Copyable {
   private let descriptor: Int32
   private let before: termios
 
   init(_ descriptor: Int32) throws {
     if let before = Echo.handOver() {
-      // What was typed before the question is no answer to it.
+      // Input before the question is no answer to it.
       tcflush(descriptor, TCIFLUSH)
       self.descriptor = descriptor
       self.before = before
@@ -212,10 +211,10 @@ struct Silence: ~Copyable {
   }
 }
 
-/// Signals that wait while something has to be put back: an echo that is off, a folder that must go.
+/// Signals that wait while something must be restored: the echo, or a folder to remove.
 ///
-/// They are blocked, not handled, so no handler runs in the middle of anything; whoever holds them asks with ``next()`` and
-/// decides. The mask is restored at the end. Holds only in a process of one thread, which this program is while it asks.
+/// They are blocked, not handled, so that no handler interrupts anything; the holder takes them with ``next()``. The mask is
+/// restored at the end. Works only in a process of one thread, which this program is while it asks.
 package struct HeldSignals: ~Copyable {
   private var before = sigset_t()
   private var held = sigset_t()
@@ -231,7 +230,7 @@ package struct HeldSignals: ~Copyable {
     pthread_sigmask(SIG_SETMASK, &mask, nil)
   }
 
-  /// Takes one signal that came in the meantime.
+  /// Takes one pending signal.
   package mutating func next() -> Int32? {
     var pending = sigset_t()
     sigpending(&pending)
@@ -245,21 +244,20 @@ package struct HeldSignals: ~Copyable {
     return nil
   }
 
-  /// Whether one of them, which are held, came in the meantime; it stays to be taken.
+  /// Whether one of the held signals is pending; it stays so.
   static func isPending(one signals: [Int32]) -> Bool {
     var pending = sigset_t()
     sigpending(&pending)
     return signals.contains { sigismember(&pending, $0) == 1 }
   }
 
-  /// Waits for one signal and takes it.
   package func wait() -> Int32 {
     var signals = held, taken: Int32 = 0
     while sigwait(&signals, &taken) != 0 {}
     return taken
   }
 
-  /// Lets `signal` do what it does by default: end the process, or stop it until it is continued.
+  /// Gives `signal` its default effect: to end the process, or stop it until it is continued.
   package func deliver(_ signal: Int32) {
     var one = sigset_t()
     sigemptyset(&one)

@@ -1,14 +1,13 @@
-/// Lines of a given number of cells.
 package enum TextWidth {
-  /// Longer lines than these are hard to read, however wide the screen is.
+  /// Longer lines are hard to read on any screen.
   private static let widest = 100
-  /// A column of text that is narrower than this stands under its name, not beside it.
+  /// A narrower column of text goes under its name, not beside it.
   private static let narrowest = 30
   private static let widestName = 26
 
   package static func of(_ display: Display) -> Int { min(display.width, widest) }
 
-  /// `text` in lines of at most `width`, all but the first behind `hanging` blanks. A longer word has a line of its own.
+  /// `text` in lines of at most `width`, all but the first after `hanging` blanks. A longer word has its own line.
   package static func wrap(_ text: String, to width: Int, hanging: Int = 0) -> String {
     var lines: [String] = []
     var line = "", taken = 0
@@ -24,8 +23,7 @@ package enum TextWidth {
     return (lines + [line]).joined(separator: "\n" + blanks(hanging))
   }
 
-  /// Each line of `text` broken at words where it is wider than `width`, and gone on with below its own words. A longer word,
-  /// such as a path, stays whole: it is to be copied.
+  /// Each line of `text` wrapped to `width`, with a hanging indent. A longer word, such as a path, stays whole for copying.
   package static func message(_ text: String, to width: Int) -> String {
     text.split(separator: "\n", omittingEmptySubsequences: false).map { line in
       guard Cells.count(styled: line) > width else { return String(line) }
@@ -38,10 +36,10 @@ package enum TextWidth {
     }.joined(separator: "\n")
   }
 
-  /// What the line of an error begins with that says what to do.
+  /// The start of the line with an error's cure.
   private static let cure = "try: "
 
-  /// Like ``wrap(_:to:hanging:)``, with longer words cut, and with `text` as it is where it fits.
+  /// Like ``wrap(_:to:hanging:)``, but cuts longer words, and keeps text that fits.
   package static func fit(_ text: String, to width: Int, hanging: Int = 0) -> String {
     guard Cells.count(styled: text[...]) > width else { return text }
     let most = max(width - hanging, 1)
@@ -50,7 +48,6 @@ package enum TextWidth {
       to: width, hanging: hanging)
   }
 
-  /// A word in parts of at most `width`, which stand for words.
   private static func cut(_ word: Substring, _ width: Int) -> String {
     var parts = [""], taken = 0
     for character in word {
@@ -65,13 +62,13 @@ package enum TextWidth {
     return parts.joined(separator: " ")
   }
 
-  /// Each name with its text beside it; under a name that is too long, and under all of them where the lines are short.
+  /// Each name with its text beside it, or below it if the name is too long or the lines are short.
   package static func definitions(_ rows: [(String, String)], to width: Int) -> String {
     let column = column(of: rows.map(\.0), to: width, indent: 2)
     return definitions(rows, column: column, indent: 2) { wrap($0, to: width - column) }
   }
 
-  /// The same after `indent` blanks, with nothing that is wider than `width`.
+  /// The same after `indent` blanks, with nothing wider than `width`.
   package static func definitions(fitting rows: [(String, String)], to width: Int, indent: Int) -> String {
     let column = column(of: rows.map(\.0), to: width, indent: indent)
     return definitions(
@@ -80,7 +77,7 @@ package enum TextWidth {
     ) { fit($0, to: width - column) }
   }
 
-  /// The column in which texts begin beside their names.
+  /// The column where texts begin beside their names.
   package static func column(of names: [String], to width: Int, indent: Int) -> Int {
     let column = min(widestName, (names.map { Cells.count(styled: $0[...]) }.max() ?? 0) + 2 + indent)
     return width - column < narrowest ? 4 + indent : column

@@ -1,7 +1,7 @@
-/// The characters that take two cells of a terminal: those whose East_Asian_Width is W or F.
+/// Characters of two cells: those whose East_Asian_Width is W or F.
 ///
-/// Source: EastAsianWidth-15.0.0.txt of the Unicode Character Database, with the ranges that its header has for characters yet to
-/// be assigned, joined to 121 ranges. libc's wcwidth(3) is no source: it knows no character but ASCII in the locale C.
+/// Source: EastAsianWidth-15.0.0.txt of the Unicode Character Database, with its header's ranges for unassigned characters,
+/// joined to 121 ranges. libc's wcwidth(3) knows only ASCII in the locale C.
 enum WideCharacters {
   static func contains(_ scalar: Unicode.Scalar) -> Bool {
     guard scalar.value >= bounds[0] else { return false }
@@ -13,7 +13,7 @@ enum WideCharacters {
     return low < bounds.count / 2 && bounds[2 * low] <= scalar.value
   }
 
-  /// The first and the last character of each range, ascending.
+  /// First and last character of each range, ascending.
   private static let bounds: [UInt32] = [
     0x1100, 0x115F, 0x231A, 0x231B, 0x2329, 0x232A, 0x23E9, 0x23EC, 0x23F0, 0x23F0, 0x23F3, 0x23F3, 0x25FD, 0x25FE, 0x2614,
     0x2615, 0x2648, 0x2653, 0x267F, 0x267F, 0x2693, 0x2693, 0x26A1, 0x26A1, 0x26AA, 0x26AB, 0x26BD, 0x26BE, 0x26C4, 0x26C5,

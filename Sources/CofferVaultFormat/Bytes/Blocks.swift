@@ -24,7 +24,6 @@ package struct Block16<Role>: Hashable, Sendable {
     self.second = second
   }
 
-  /// Nil unless there are 16 bytes.
   @inline(__always)
   package init?(_ bytes: UnsafeRawBufferPointer) {
     guard bytes.count == 16 else { return nil }
@@ -63,7 +62,6 @@ package struct Block16<Role>: Hashable, Sendable {
 }
 
 extension Block16: Comparable {
-  /// Byte by byte.
   @inline(__always)
   package static func < (left: Self, right: Self) -> Bool {
     left.first == right.first ? left.trailing < right.trailing : left.leading < right.leading
@@ -104,7 +102,7 @@ package typealias ReplicaID = Block16<ReplicaRole>
 typealias FreshSalt = Block16<FreshRole>
 
 extension Block16 where Role == RecordIndexRole {
-  /// The first ten bits, 0 to 1 023: the record's bucket in its table.
+  /// The first ten bits: the record's bucket in its table.
   @inline(__always)
   var leadingBits: Int { Int(leading >> 54) }
 
@@ -116,7 +114,6 @@ extension Block16 where Role == RecordIndexRole {
 }
 
 extension Block16 where Role == ItemRole {
-  /// The same bytes, for callers.
   package var uuid: UUID { withBytes { UUID(uuid: $0.loadUnaligned(as: uuid_t.self)) } }
 }
 
@@ -130,7 +127,6 @@ package struct Block32<Role>: Hashable, Sendable {
 
   private init(_ words: Words) { self.words = words }
 
-  /// Nil unless there are 32 bytes.
   @inline(__always)
   package init?(_ bytes: UnsafeRawBufferPointer) {
     guard bytes.count == 32 else { return nil }
@@ -172,7 +168,7 @@ package enum DigestRole {}
 package enum PublicKeyRole {}
 package enum KeyMarkRole {}
 
-/// A BLAKE2b digest of 32 bytes, of a bucket, a header or the log.
+/// A BLAKE2b digest of 32 bytes: of a bucket, a header or the log.
 package typealias Digest32 = Block32<DigestRole>
 /// An X25519 public key.
 package typealias PublicKey32 = Block32<PublicKeyRole>
@@ -200,7 +196,6 @@ struct Nonce24: Equatable, Sendable {
     self.c = c
   }
 
-  /// Nil unless there are 24 bytes.
   init?(_ bytes: UnsafeRawBufferPointer) {
     guard bytes.count == 24 else { return nil }
     a = bytes.loadUnaligned(as: UInt64.self)

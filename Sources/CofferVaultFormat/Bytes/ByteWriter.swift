@@ -1,7 +1,7 @@
 internal import CofferMemory
 
-/// Writes the fields of one part of a vault in place: into an array, or into guarded memory if the part holds secrets. Both
-/// have their final length, so growing leaves no copy of a secret behind.
+/// Writes the fields of one part of a vault in place: into an array, or into guarded memory for secrets. Both have their
+/// final length, so growing leaves no copy of a secret behind.
 package struct ByteWriter {
   private let out: UnsafeMutableRawBufferPointer
   package private(set) var count = 0

@@ -3,9 +3,9 @@ internal import CofferStorage
 /// The eight-byte numbers in a vault, a pin or a log row: generations, epochs, revisions, counts, places in the log and
 /// times.
 ///
-/// A file can contain any number. ``ByteReader`` rejects those above ``most`` and has no other way to read eight bytes, so
-/// no sum or difference of two overflows. A writer counts with ``next(_:_:)``. A vault written once per microsecond reaches
-/// the limit after 146 000 years; as a time it is the year 146 million.
+/// A file can contain any number. ``ByteReader`` rejects those above ``most`` and has no other way to read eight bytes, so no
+/// sum or difference of two overflows. A writer counts with ``next(_:_:)``. A vault written every microsecond reaches the
+/// limit after 146 000 years; as a time it is the year 146 million.
 package enum FileCounter {
   package static let most: UInt64 = 1 << 62
 

@@ -3,8 +3,8 @@ internal import CofferMemory
 
 /// XChaCha20-Poly1305-IETF, with the 16-byte tag at the end of the box.
 ///
-/// It does not commit to its key: a box can be made that opens under two. If the writer of a box may not have known the key,
-/// use ``CommittedBox``.
+/// It does not commit to its key: a box can be made that opens under two. If its writer may not have known the key, use
+/// ``CommittedBox``.
 ///
 /// Source: draft-irtf-cfrg-xchacha-03; libsodium `crypto_aead_xchacha20poly1305_ietf`.
 enum AEAD {
@@ -80,9 +80,9 @@ enum Padding {
 
   /// The number of content bytes in `buffer`.
   ///
-  /// The time depends on the length of the content, which is no secret from anyone who can measure in this process.
-  /// libsodium's `sodium_unpad` hides that too, at three times the cost of decrypting. Nobody can choose the buffer without
-  /// the key, because its tag was checked.
+  /// The time depends on the content's length, which is no secret from anyone who can measure in this process. libsodium's
+  /// `sodium_unpad` hides that too, at three times the cost of decrypting. Nobody can choose the buffer without the key,
+  /// because its tag was checked.
   ///
   /// - Parameter block: the block size for a content of that length; another length of `buffer` would be a second encoding.
   static func unpadded(

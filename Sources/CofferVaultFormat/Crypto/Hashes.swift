@@ -1,7 +1,7 @@
 internal import CCofferSodium
 internal import CofferMemory
 
-/// The format's F: BLAKE2b with key, salt and personalization, fed piece by piece without assembling a message.
+/// The format's F: BLAKE2b with key, salt and personalization, fed piece by piece.
 ///
 /// Source: RFC 7693 and the BLAKE2 parameter block; libsodium `crypto_generichash_blake2b_init_salt_personal`.
 struct KeyedHash: ~Copyable {

@@ -115,7 +115,7 @@ package struct DigestTree: Hashable, Sendable {
   }
 
   private static func mid(_ index: Int, _ digests: ArraySlice<Digest32>, _ keys: borrowing Subkeys) -> Digest32 {
-    // Zeros as for an empty bucket: a vault without a past opens at the cost of its present records.
+    // Zeros as for an empty bucket: a vault without previous versions opens at the cost of its current records.
     guard digests.contains(where: { $0 != .zero }) else { return .zero }
     let vault = keys.vault
     return keys.withKey(.set) { key in
@@ -128,7 +128,7 @@ package struct DigestTree: Hashable, Sendable {
 
   private static func root(_ mids: [Digest32], _ keys: borrowing Subkeys) -> Digest32 {
     let vault = keys.vault
-    // Leaving out the mids of an empty past halves what most vaults hash at each commit.
+    // Leaving out the mids of an empty old table halves what most vaults hash at each commit.
     let ofPresent = Self.mids / 2
     let count = mids[ofPresent...].allSatisfy { $0 == .zero } ? ofPresent : Self.mids
     return keys.withKey(.set) { key in
@@ -139,7 +139,7 @@ package struct DigestTree: Hashable, Sendable {
 
 /// The versions of the records in one bucket, by index.
 ///
-/// A list counts only once its digest was found under the vault's root. From then on the list, not a query, says which
+/// A list counts only once its digest was found under the vault's root. From then on the list, not a query, decides which
 /// records exist: a crafted B-tree can make a scan and a look-up disagree.
 package struct BucketList: Sendable, Equatable {
   /// Ascending by index.

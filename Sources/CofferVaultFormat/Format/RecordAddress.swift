@@ -2,7 +2,7 @@
 package enum RecordKind: UInt8, Sendable {
   case present = 0
   case former = 1
-  /// The content at its deletion, kept for restoring.
+  /// The version at its deletion, kept for restoring.
   case deleted = 2
   /// This or a higher number is a kind of a later version of the format.
   case later = 3
@@ -31,7 +31,7 @@ package struct RecordAddress {
   let service: String, account: String
   /// Empty for the item itself.
   let field: String
-  /// The content's revision; 0 for the present content, whose place never changes.
+  /// The version's revision; 0 for the current version, whose place never changes.
   let revision: UInt64
 
   package init(kind: RecordKind, service: String, account: String, field: String, revision: UInt64) {

@@ -1,10 +1,10 @@
 /// The number of records in a vault, as in its state, and changes by commits.
 package struct RecordCounts: Hashable, Sendable {
-  /// All, including former and deleted contents.
+  /// All, including previous and deleted versions.
   package var records: UInt64 = 0
-  /// Present items.
+  /// Current items.
   package var items: UInt64 = 0
-  /// Present fields of items. With none, an item's fields need no search.
+  /// Current fields of items. With none, an item's fields need no search.
   package var fields: UInt64 = 0
 
   package static let none = RecordCounts()
@@ -57,7 +57,7 @@ package struct RecordCounts: Hashable, Sendable {
 
   package enum Role {
     case item, field
-    /// A former or deleted content.
+    /// A previous or deleted version.
     case past
   }
 }

@@ -8,9 +8,9 @@ package struct RecordMeta: Hashable, Sendable {
   static let longestLabel = 1024
   /// Shorter than a name, because a field is one of several of an item and not an address.
   package static let longestField = 256
-  /// Former contents of one record.
+  /// Most previous versions of one record.
   package static let longestHistory: UInt8 = 100
-  /// Present fields of one item.
+  /// Most current fields of one item.
   package static let mostFields = 64
   /// The longest registered media types have some 80 bytes.
   static let longestContentType = 256
@@ -52,7 +52,7 @@ package struct RecordMeta: Hashable, Sendable {
   package var expires: UInt64
   /// Only 0, no condition beyond an open vault, is defined; a reader must not ignore an unknown condition.
   var access: UInt8 = 0
-  /// The number of former contents to keep.
+  /// The number of previous versions to keep.
   package var history: UInt8
   /// Bytes of the value; nil without one. Sealed here, because a value removed from its row leaves no other trace.
   package var valueCount: Int?
@@ -95,12 +95,11 @@ package struct RecordMeta: Hashable, Sendable {
     setAttributes(attributes)
   }
 
-  /// Replaces the attributes, in any order.
   package mutating func setAttributes(_ attributes: [Attribute]) {
     self.attributes = attributes.sorted { $0.name.byteOrder($1.name) < 0 }
   }
 
-  /// For a present or a former content.
+  /// For a current or previous version.
   package mutating func become(_ kind: RecordKind) {
     precondition(kind != .deleted, "a deletion says more")
     self.kind = kind
@@ -113,10 +112,9 @@ package struct RecordMeta: Hashable, Sendable {
     self.deletion = deletion
   }
 
-  /// Whether it describes an item's present content.
+  /// Whether it describes an item's current version.
   package var isItem: Bool { kind == .present && field.isEmpty }
 
-  /// The first earlier revision whose content is kept.
   package var firstKept: UInt64 { revision - min(revision - 1, UInt64(history)) }
 
   package func index(_ keys: borrowing Subkeys) -> RecordIndex {

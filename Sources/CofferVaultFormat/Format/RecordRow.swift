@@ -143,7 +143,6 @@ package struct RecordRow {
   }
 }
 
-/// An opened record, with its value in guarded memory.
 package struct OpenRecord: ~Copyable, Sendable {
   package let meta: RecordMeta
   /// Nil if the record has none.

@@ -1,4 +1,4 @@
-/// A key from which a vault's present one must descend, known from a source that the vault's writer cannot reach.
+/// A key from which a vault's current one must descend, known from a source that the vault's writer cannot reach.
 package struct Anchor: Hashable, Sendable {
   package let vault: VaultSalt
   package let key: EpochMark

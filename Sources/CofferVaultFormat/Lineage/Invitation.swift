@@ -2,8 +2,8 @@ internal import CCofferSodium
 public import CofferPlatform
 internal import CofferStorage
 
-/// Introduces a vault to a person who is to trust it: the vault's id and the mark of its key. A vault by someone who can
-/// write the file but never had the key is then refused.
+/// Introduces a vault to a person: its id and the mark of its key. A vault by a writer of the file who never had the key is
+/// then refused.
 ///
 /// It is not secret. Send it over a tamper-proof channel, like a ``Recipient``. Its text is `PVINV1-`, 112 lowercase
 /// hexadecimal digits, and eight more of their digest.
@@ -30,7 +30,7 @@ public struct Invitation: Sendable, Hashable, CustomStringConvertible {
 
   /// Reads the text.
   ///
-  /// - Throws: `StoreError` `.damaged` for an invalid text: another length, upper case, or wrong check digits.
+  /// - Throws: `StoreError` `.damaged` for another length, upper case, or wrong check digits.
   public init(_ text: String) throws(StoreError) {
     guard let found = Self(reading: text.utf8), found.description == text else {
       throw StoreError(

@@ -43,7 +43,6 @@ package struct Lineage {
   /// An older epoch may have been dropped for lack of room.
   private var isFull: Bool { count == Self.most }
 
-  /// Nil if `epoch` is not listed.
   private func mark(of epoch: UInt64, vault: VaultSalt) -> EpochMark? {
     var low = 0
     var high = count

@@ -1,8 +1,8 @@
 internal import CCofferSodium
 internal import CofferMemory
 
-/// 32 bytes as text: a mark, 64 lowercase hexadecimal digits, and eight more of the bytes' digest, which reveal a mistyped
-/// or truncated copy.
+/// 32 bytes as text: a mark, 64 lowercase hexadecimal digits, and eight more of the bytes' digest, which reveal a mistyped or
+/// truncated copy.
 struct CheckedHex: Sendable {
   let mark: StaticString
   /// The kind of text, for messages.

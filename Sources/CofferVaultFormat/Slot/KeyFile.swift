@@ -41,7 +41,6 @@ public struct KeyFile: ~Copyable, Sendable {
     }
   }
 
-  /// Whether `content` is a complete generated key file.
   package static func isGenerated(_ content: borrowing SecretBytes) throws(StoreError) -> Bool {
     do throws(StoreError) { return try KeyFile(content: content).isGenerated } catch {
       guard error.kind == .damaged || error.kind == .unfitSecret else { throw error }

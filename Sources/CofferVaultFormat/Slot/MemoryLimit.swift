@@ -5,9 +5,9 @@ internal import CofferStorage
 ///
 /// Source: the kernel's documentation, admin-guide/cgroup-v2 ("Memory Interface Files") and admin-guide/cgroup-v1/memory.
 package struct ControlGroup: Equatable {
-  /// In bytes.
+  /// Bytes.
   let limit: Int
-  /// In bytes, without file pages not used recently: by usage alone, a container that has read large files is always full.
+  /// Bytes, without file pages not used recently: with them, a container that has read large files is always full.
   let taken: Int
 
   var free: Int { limit > taken ? limit - taken : 0 }
@@ -50,8 +50,8 @@ package struct ControlGroup: Equatable {
 
   struct Hierarchy: Equatable {
     let version: Version
-    /// The group's folder and all above it, the root first. A container sees its own group as the root, whatever its name
-    /// outside.
+    /// The group's folder and all above it, the root first. A container sees its own group as the root, whatever its outside
+    /// name.
     let folders: [String]
   }
 
@@ -78,13 +78,12 @@ package struct ControlGroup: Equatable {
   private static func number(_ text: String) -> Int? { KernelFile.lines(text).first.flatMap { Int($0) } }
 }
 
-/// The memory that Argon2id may take: what is available to this process, less a reserve, so unlocking never makes the kernel
-/// kill a program.
+/// The memory for Argon2id: the memory available to this process, less a reserve, so unlocking never makes the kernel kill a
+/// program.
 package enum MemoryLimit {
-  /// In bytes, for the rest of the process.
+  /// Bytes for the rest of the process.
   static let reserve = 32 * 1024 * 1024
 
-  /// In bytes.
   package static func available() -> Int {
     limit(
       available: KernelFile.text("/proc/meminfo").flatMap(available(meminfo:)),

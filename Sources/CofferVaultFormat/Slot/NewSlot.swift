@@ -2,10 +2,8 @@ internal import CofferMemory
 package import CofferPlatform
 internal import CofferStorage
 
-/// A new slot without its boxes.
-///
-/// Argon2id runs here, where no transaction waits. The boxes are made within the transaction that adds the slot, when the
-/// vault's key is known.
+/// A new slot without its boxes. Argon2id runs here, where no transaction waits. The transaction that adds the slot makes the
+/// boxes, when the vault's key is known.
 package struct NewSlot: ~Copyable, Sendable {
   let frame: SlotFrame
   /// The slot's IKM; nil for a recipient.
@@ -103,14 +101,13 @@ package struct NewSlot: ~Copyable, Sendable {
 }
 
 package struct SlotPlan: ~Copyable, Sendable {
-  /// Slots to drop.
   package var dropped: Set<SlotID> = []
   /// The only slots that stay, if the caller named them.
   package var only: Set<SlotID>?
   package var labels: [SlotID: String] = [:]
   /// A slot that is new or replaces the one with its id.
   package var added: NewSlot?
-  /// The new floor of passphrase costs, if it changes.
+  /// The new floor of passphrase costs.
   package var floor: PassphraseCost?
   /// Slots that must still exist, with the same key pair, when the change is made.
   package var expected: [SlotID: PublicKey32] = [:]
@@ -119,7 +116,6 @@ package struct SlotPlan: ~Copyable, Sendable {
 
   package init() {}
 
-  /// Unchanged or replaced.
   package borrowing func keeps(_ id: SlotID) -> Bool { only?.contains(id) ?? !dropped.contains(id) }
 
   package borrowing func replaces(_ id: SlotID) -> Bool { addedID == id }

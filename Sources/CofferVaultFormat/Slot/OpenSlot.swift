@@ -2,8 +2,8 @@ internal import CofferMemory
 package import CofferPlatform
 internal import CofferStorage
 
-/// The slot that unlocked a vault, kept while it is open: its secret opens the key of a new epoch without the passphrase and
-/// without Argon2id.
+/// The slot that unlocked a vault, kept while it is open: its secret opens the key of a new epoch without passphrase and
+/// Argon2id.
 package struct OpenSlot: ~Copyable, Sendable {
   private var frame: SlotFrame
   package private(set) var epoch: UInt64

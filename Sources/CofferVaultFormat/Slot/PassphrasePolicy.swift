@@ -2,8 +2,8 @@ internal import CofferMemory
 package import CofferPlatform
 internal import CofferStorage
 
-/// The cost of a new passphrase slot, set by this machine and the sealed header's floor, never by numbers in a slot: a
-/// writer of the file could otherwise have the next passphrase hashed cheaply.
+/// The cost of a new passphrase slot, from this machine and the sealed header's floor, never from a slot: a writer of the
+/// file could otherwise have the next passphrase hashed cheaply.
 package enum PassphrasePolicy {
   /// A guess costs an attacker as much as an unlock costs here, and half a second bothers nobody.
   private static let slowEnough = Duration.milliseconds(500)

@@ -2,15 +2,15 @@ internal import CofferMemory
 package import CofferPlatform
 internal import CofferStorage
 
-/// Finds the slot that credentials open. Slots without a passphrase come first, because they cost nothing. Each passphrase
-/// slot costs an Argon2id run; the cheapest come first. The search ends at the first slot that opens.
+/// Finds the slot that credentials open, and ends at the first. Slots without a passphrase come first, because they cost
+/// nothing. Each passphrase slot costs an Argon2id run; the cheapest come first.
 package enum SlotSearch {
   private static let order: [[SlotKind]] = [[.keyFile], [.recoveryCode], [.recipient], [.passphraseAndKeyFile, .passphrase]]
 
   /// The maximum cost of one search, in ``PassphraseCost/effort``: 32 GiB of traffic, 14 s measured. The file's writer
-  /// chooses the number of slots and their costs: sixteen at the bound of a single one would take two minutes. Sixteen of
-  /// the standard cost, 3 passes over 256 MiB, take 20 GiB. Because the cheapest come first, added slots cannot keep one of
-  /// up to 6 passes over 256 MiB from its turn.
+  /// chooses the number of slots and their costs: sixteen at the bound of a single one would take two minutes. Sixteen of the
+  /// standard cost, 3 passes over 256 MiB, take 20 GiB. Because the cheapest come first, added slots cannot keep one of up to
+  /// 6 passes over 256 MiB from its turn.
   static let mostWork: UInt64 = 32 * 1024
 
   /// Whether Argon2id may run; callers allow one run at a time.
@@ -82,7 +82,7 @@ package enum SlotSearch {
     } catch .memory(let error) {
       throw FormatError.memory(error).storeError()
     } catch {
-      // A recipient's slot is chosen by its public key alone: no secret has proven it genuine.
+      // Only its public key chose a recipient's slot: no secret has proven it genuine.
       guard slot.own != nil else { return nil }
       throw FormatError.unauthentic("slot, which knows this secret,").storeError()
     }

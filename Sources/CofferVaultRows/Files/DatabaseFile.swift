@@ -6,7 +6,7 @@ package import SystemPackage
 
 /// A database file that this process uses with SQLite. It must outlive the connection.
 ///
-/// When a process closes any descriptor of a file, the system drops all its POSIX locks on it, including SQLite's
+/// Closing any descriptor of a file drops all of the process's POSIX locks on it, including SQLite's
 /// (sqlite.org/howtocorrupt.html, 2.2). So nothing may open and close the file by path during a connection. The first
 /// descriptor serves every later look, until the last connection is closed.
 ///
@@ -124,7 +124,7 @@ private final class OpenDatabaseFiles: Sendable {
 
 /// The fields of an SQLite file's first 100 bytes that decide whether SQLite may open it.
 ///
-/// Source: SQLite, "Database File Format", 1.3. These fields never change, even if the write-ahead log has a newer page 1.
+/// Source: SQLite, "Database File Format", 1.3. These fields never change, even if the log has a newer page 1.
 package struct DatabaseHeader {
   static let byteCount = 100
   private static let magic: StaticString = "SQLite format 3\0"
@@ -141,7 +141,8 @@ package struct DatabaseHeader {
   let mostBytes: Int
 
   /// - Parameter head: fewer than 100 bytes if the file ended there.
-  /// - Throws: ``/CofferPlatform/StoreError/Kind/notAVault``; ``/CofferPlatform/StoreError/Kind/damaged`` for a former vault.
+  /// - Throws: ``/CofferPlatform/StoreError/Kind/notAVault``; ``/CofferPlatform/StoreError/Kind/damaged`` for a vault's
+  ///   damaged header.
   package init(_ head: UnsafeRawBufferPointer, file: FilePath) throws(StoreError) {
     guard !head.isEmpty else {
       throw StoreError(

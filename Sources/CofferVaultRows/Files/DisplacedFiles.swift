@@ -24,9 +24,8 @@ package struct DisplacedFiles {
     }
   }
 
-  /// Restores the names after `error`, or adds the place of the moved files to it.
-  ///
-  /// Restores nothing if another program has taken the name: SQLite would replay a log into a foreign database.
+  /// Restores the names after `error`, or adds the place of the moved files to it. Restores nothing if another program has
+  /// taken the name: SQLite would replay a log into a foreign database.
   package func putBack(after error: StoreError) -> StoreError {
     guard let first = moved.first else { return error }
     var left = first
@@ -52,7 +51,6 @@ package struct DisplacedFiles {
       error.kind, "\(error.what); \(event), as \(aside)\(suffix)", place: error.place, cure: cure, underlying: error.underlying)
   }
 
-  /// Renames without replacing a file.
   package static func rename(_ file: FilePath, to name: FilePath) throws(StoreError) {
     let code = NewName.give(file, name)
     guard code == 0 else { throw StoreError(errno: code, "rename \(file)", place: name) }

@@ -6,9 +6,9 @@ package import SystemPackage
 
 /// A hidden name beside a new file, removed with its side files when this value dies.
 ///
-/// A lock on a file beside it shows that its maker lives. The next draft in the folder, or the next write to the vault
-/// there, removes the remains of a killed process. The database itself is not locked: closing a descriptor of it would drop
-/// SQLite's locks (sqlite.org/howtocorrupt.html, 2.2).
+/// A locked file beside it shows that its maker lives. The next draft in the folder, or the next write to the vault there,
+/// removes the remains of a killed process. The database itself is not locked: closing a descriptor of it would drop SQLite's
+/// locks (sqlite.org/howtocorrupt.html, 2.2).
 package struct Draft: ~Copyable {
   private static let suffix = ".coffer-draft"
   private static let lockSuffix = "-lock"
@@ -37,7 +37,7 @@ package struct Draft: ~Copyable {
   /// The name of a file that is written first and then replaces the draft.
   package var next: FilePath { path.appending(suffix: "-new") }
 
-  /// The database's name in a draft that is a folder, and the prefix of all files beside it.
+  /// The database's name in a folder draft, and the prefix of all files beside it.
   package static let nameInFolder = "coffer-draft.sqlite"
 
   /// Removes the drafts of dead processes. `doctor` reports those that cannot be removed.
@@ -50,7 +50,6 @@ package struct Draft: ~Copyable {
     }
   }
 
-  /// Drafts without a living process.
   package static func abandoned(in folder: FilePath) -> [FilePath] {
     names(in: folder).filter { !isThere($0.appending(suffix: lockSuffix)) || taken($0, making: false) != nil }
   }

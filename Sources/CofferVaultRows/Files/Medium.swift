@@ -8,7 +8,7 @@ package import SystemPackage
 /// SQLite reads a database with a write-ahead log only if it can create the `-shm` beside it, or if the file is declared
 /// immutable (`immutable=1`, sqlite.org/uri.html). It then ignores the log, so a vault with a non-empty log is not opened.
 enum ReadOnlyMedium {
-  /// Whether nothing can be created beside `path`. The readers of an existing log use the existing files.
+  /// Whether nothing can be created beside `path`. Readers of an existing log use the existing files.
   static func holds(_ path: FilePath) throws(StoreError) -> Bool {
     var facts = statvfs()
     guard path.withPlatformString({ statvfs($0, &facts) }) == 0 else {

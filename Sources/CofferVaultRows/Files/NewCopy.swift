@@ -56,7 +56,7 @@ package struct NewCopy: ~Copyable {
     }
   }
 
-  /// Reports the errors of `body` about the copy under the target's name.
+  /// Reports errors of `body` under the target's name.
   package borrowing func making<Result: ~Copyable>(_ body: (FilePath) throws(StoreError) -> Result) throws(StoreError) -> Result {
     do throws(StoreError) { return try body(path) } catch { throw error.naming(target, insteadOf: path.folder, isBesideTarget) }
   }

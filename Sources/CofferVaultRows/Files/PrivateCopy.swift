@@ -8,8 +8,8 @@ package import SystemPackage
 package enum PrivateCopy {
   private static let chunk = 1 << 20
 
-  /// Copies `source`, our private file, to `target`, in any folder. The copy is private to its owner, durable, and complete
-  /// or absent: except after an error of ``OpenFolder/synchronize()``, a failure leaves nothing behind.
+  /// Copies `source`, our private file, to `target`, in any folder. The copy is private, durable, and complete or absent:
+  /// except after an error of ``OpenFolder/synchronize()``, a failure leaves nothing behind.
   static func publish(_ source: FilePath, as target: FilePath) throws(StoreError) {
     let draft = try Draft(beside: target)
     // Opened first, so an unusable folder fails before there is a copy.
@@ -54,9 +54,8 @@ package enum PrivateCopy {
 
   /// Copies the vault `source` from any folder to a new name in a private folder.
   ///
-  /// - Throws: ``/CofferPlatform/StoreError/Kind/inUse`` if there is a write-ahead log, because the file is then incomplete;
-  ///   ``/CofferPlatform/StoreError/Kind/damaged`` for more bytes than a vault can have, because copying a sparse file could
-  ///   fill the disk.
+  /// - Throws: ``/CofferPlatform/StoreError/Kind/inUse`` with a write-ahead log, because the file is then incomplete;
+  ///   ``/CofferPlatform/StoreError/Kind/damaged`` for more bytes than a vault can have: a sparse file could fill the disk.
   package static func take(_ source: FilePath, as target: FilePath) throws(StoreError) {
     guard try SideFiles.logBytes(beside: source) == 0 else {
       throw StoreError(

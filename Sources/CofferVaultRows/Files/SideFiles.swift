@@ -6,7 +6,7 @@ package import SystemPackage
 /// The files beside a database that SQLite trusts, whoever put them there.
 ///
 /// Checked before SQLite opens the database, because it acts on them at the first read: a journal that names a super-journal
-/// makes it delete that file, even for a vault that never has a journal. ``ConnectionFiles`` stops files that appear later.
+/// makes it delete that file, even for a vault without a journal. ``ConnectionFiles`` stops files that appear later.
 package enum SideFiles {
   static let suffixes = ["-journal", "-wal", "-shm"]
   /// These bytes end a journal that names a super-journal, and begin every journal (file format, 3).

@@ -8,7 +8,7 @@ package struct OutcomeTable {
 
   /// The maximum number to remember, which bounds the cost of forged rows to a commit.
   package static let mostDropped: Int64 = 256
-  /// A day in milliseconds. The agent refuses a later commit, after asking whether its client still waits; see
+  /// A day in milliseconds. The agent refuses a later commit, once it has checked that its client still waits; see
   /// ``UnlockedVault/commit(_:service:if:)``.
   static let droppedMemory: UInt64 = 24 * 3600 * 1000
   /// The minimum, used for too many, as from a program that crashes repeatedly. No commit without an agent comes this late:

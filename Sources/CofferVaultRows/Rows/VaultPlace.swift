@@ -23,7 +23,7 @@ public struct VaultPlace: Sendable {
 
   private init(_ kind: Kind) { self.kind = kind }
 
-  /// The place that `text` names: a path or a URL. A relative path is resolved when the vault is opened.
+  /// The path or URL in `text`. A relative path is resolved when the vault is opened.
   public init(_ text: String) {
     kind = Self.scheme(of: text).map { .server(ServerPlace(scheme: String($0), url: text)) } ?? .file(FilePath(text))
   }
@@ -97,14 +97,14 @@ public struct VaultPlace: Sendable {
 
   /// Does not contact a server.
   ///
-  /// - Throws: ``/CofferPlatform/StoreError`` `.unsupported` for a server of another kind, `.invalidName` for a malformed
-  ///   URL or one with a password.
+  /// - Throws: ``/CofferPlatform/StoreError`` `.unsupported` for another kind of server, `.invalidName` for a malformed URL
+  ///   or one with a password.
   package func check() throws(StoreError) { if let server { try server.server().check(server.url) } }
 
-  /// Whether both are known as one database and name on one host, despite different URLs. Both must have been opened.
+  /// Whether both name one database and name on one host, despite different URLs. Both must have been opened.
   package func isKnown(as other: VaultPlace) -> Bool { !Set(pinned).isDisjoint(with: other.pinned) }
 
-  /// Calls `body` whenever somebody may have committed to a vault on a server, and again after it throws; nil for a file.
+  /// Calls `body` after possible commits to a vault on a server, and again after it throws; nil for a file.
   package func watchServer(_ body: @escaping @Sendable () throws(StoreError) -> Void) throws(StoreError) -> Subscription? {
     guard let server else { return nil }
     return try server.server().watch(server.url, body)
@@ -112,8 +112,7 @@ public struct VaultPlace: Sendable {
 
   package var isOnKnownServer: Bool { server.map { VaultServers.server(forScheme: $0.scheme) != nil } ?? false }
 
-  /// One turn covers the whole vault, because a lock per item would reveal the item to the server. Nil while somebody else
-  /// has it.
+  /// One turn covers the whole vault: a lock per item would reveal the item to the server. Nil while it is taken.
   ///
   /// - Throws: ``/CofferPlatform/StoreError/Kind/unsupported`` for a file, which is locked itself.
   package func serverTurn() throws(StoreError) -> (any ServerTurn)? {
@@ -152,7 +151,7 @@ extension VaultPlace: ExpressibleByStringLiteral {
 }
 
 extension VaultPlace: Hashable {
-  /// Whether both are the same path, or the same URL.
+  /// Whether both are the same path or URL.
   public static func == (left: VaultPlace, right: VaultPlace) -> Bool {
     switch (left.kind, right.kind) {
     case (.file(let left), .file(let right)): left == right
@@ -172,7 +171,7 @@ extension VaultPlace: Hashable {
 }
 
 extension VaultPlace: CustomStringConvertible {
-  /// The path or the URL. Only the scheme if the URL may hold a password or its server is unknown to this program.
+  /// The path or the URL; only the scheme if the URL may hold a password or its server is unknown to this program.
   public var description: String {
     switch kind {
     case .file(let path), .mirror(let path): path.string

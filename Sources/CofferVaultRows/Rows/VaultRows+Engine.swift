@@ -118,8 +118,8 @@ extension VaultRows {
     try header.checkWritable(place)
   }
 
-  /// Checks for rows that no look-up meets and that anyone with write access can add: extra rows in the single-row tables,
-  /// and an invalid first log number.
+  /// Checks for rows that no look-up meets and anyone with write access can add: extra rows in the single-row tables, and an
+  /// invalid first log number.
   package func checkNothingIsAdded() throws(StoreError) {
     for table in SingleTable.allCases {
       try forEachID(in: table) { (id) throws(StoreError) in

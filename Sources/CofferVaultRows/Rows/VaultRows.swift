@@ -6,8 +6,8 @@ package import SystemPackage
 /// The rows of one vault, in an SQLite file or on a server. A conformance has no key: it checks the type and length of each
 /// column, not its meaning.
 ///
-/// Used from one thread at a time, inside a ``read(_:)`` or ``write(_:)``. Bytes are lent for the length of a call. Indices
-/// and ids of records have 16 bytes, digests 32.
+/// Used from one thread at a time, inside a ``read(_:)`` or ``write(_:)``. Bytes are lent for one call. Indices and ids of
+/// records have 16 bytes, digests 32.
 package protocol VaultRows: AnyObject {
   /// Under its canonical name.
   var place: VaultPlace { get }
@@ -202,8 +202,8 @@ package enum RowsWork: Sendable {
 }
 
 package enum RowLimits {
-  /// In one row, and in one column of it. The longest row is a record with a value of 2 MiB, padded by at most an eighth,
-  /// and a description of 64 KiB.
+  /// In one row, and in one column of it. The longest row is a record with a value of 2 MiB, padded by at most an eighth, and
+  /// a description of 64 KiB.
   package static let rowBytes = 4 * 1024 * 1024
   package static let indexBytes = 16
   /// A sealed text has at least a tag.

@@ -21,7 +21,7 @@ package protocol VaultServer: Sendable {
   /// The place at `url` under the names of its hosts, with or without a vault.
   func find(_ url: String) throws(StoreError) -> VaultPlace
 
-  /// The same place, without contacting the server.
+  /// Without contacting the server.
   func named(_ url: String) throws(StoreError) -> VaultPlace
 
   /// Makes a vault; `fill` writes its first rows in the transaction that makes the tables.
@@ -30,10 +30,10 @@ package protocol VaultServer: Sendable {
   /// The server's report about itself. A missing vault is no error.
   func report(_ url: String) throws(StoreError) -> ServerReport
 
-  /// A turn that excludes all others on any machine; nil while somebody else has it.
+  /// A turn that excludes all others on any machine; nil while it is taken.
   func turn(_ url: String) throws(StoreError) -> (any ServerTurn)?
 
-  /// Calls `body` on its own thread whenever somebody may have committed, and again after it throws.
+  /// Calls `body` on its own thread after possible commits, and again after it throws.
   func watch(_ url: String, _ body: @escaping @Sendable () throws(StoreError) -> Void) throws(StoreError) -> Subscription
 }
 
@@ -42,7 +42,7 @@ package protocol ServerTurn: AnyObject, Sendable {
   func end()
 }
 
-/// The rows of a vault on a server, exchangeable for those of a backup.
+/// The rows of a vault on a server, which a backup's can replace.
 package protocol ServerRows: VaultRows {
   /// Called within a write.
   func removeAllRows() throws(StoreError)

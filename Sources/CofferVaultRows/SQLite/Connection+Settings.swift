@@ -15,7 +15,7 @@ private let switches: [(option: Int32, on: Int32)] = [
 ]
 
 private let pragmas: [String] = [
-  // Checks every cell of a page before its use, so a crafted page is an error and not a wild read.
+  // A crafted page is then an error and not a wild read.
   "PRAGMA cell_size_check=ON",
   // A mapped file truncated during a read ends the process with SIGBUS.
   "PRAGMA mmap_size=0",
@@ -31,7 +31,7 @@ private let pragmas: [String] = [
 ]
 
 extension Connection {
-  /// Must be called before SQLite reads the file.
+  /// Before SQLite reads the file.
   func harden() throws(StoreError) {
     for (option, on) in switches {
       var now: Int32 = -1

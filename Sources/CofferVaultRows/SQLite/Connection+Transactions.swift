@@ -63,9 +63,9 @@ extension Connection {
 
   /// Returns if the commit that failed with `code` is nevertheless durably in effect.
   ///
-  /// If only the sync of a commit failed, its frames may be in the write-ahead log, and the next recovery finds them valid.
-  /// A small commit overwrites them and breaks their chain of checksums (sqlite.org/fileformat2.html, 4.1). With a rollback
-  /// journal, the removal of the journal may not be durable; the small commit makes and removes its own.
+  /// If only a commit's sync failed, its frames may be in the write-ahead log, and the next recovery finds them valid. A
+  /// small commit overwrites them and breaks their chain of checksums (sqlite.org/fileformat2.html, 4.1). With a rollback
+  /// journal, its removal may not be durable; the small commit makes and removes its own.
   ///
   /// - Throws: `error` if nothing of the commit is left; `.outcomeUnknown` if the small commit fails too.
   func settle(

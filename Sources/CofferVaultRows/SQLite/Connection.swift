@@ -21,7 +21,7 @@ package final class Connection {
     /// Locks all others out. SQLite then needs no shared memory, which a full disk may lack.
     var isAlone = false
     /// Nobody writes to a mirror, and a refresh may replace it any time. An open mirror does not change, and SQLite keeps
-    /// nothing beside it, which would pass for a part of the next file.
+    /// nothing beside it that would pass for a part of the next file.
     var isMirror = false
     /// The error for a folder in which others may make files. Nothing beside the file is read, and a write throws this.
     var openFolder: StoreError?
@@ -63,7 +63,7 @@ package final class Connection {
   func close() {
     guard isOpen else { return }
     isOpen = false
-    // A forked child's handle belongs to the parent. Closing it could empty and remove a log that the parent still writes.
+    // A forked child's handle is the parent's. Closing it could empty and remove a log that the parent still writes.
     guard getpid() == process else { return }
     while let statement = sqlite3_next_stmt(handle, nil) { sqlite3_finalize(statement) }
     limit.end(handle)
@@ -100,7 +100,7 @@ package final class Connection {
     return code
   }
 
-  /// Changes after a commit by another connection of any process, never after this one's.
+  /// Changes after a commit by any other connection, never after this one's.
   func dataVersion() throws(StoreError) -> Int64 {
     try checkOpen()
     let statement = verbs[Verb.dataVersion.rawValue]

@@ -47,8 +47,7 @@ package final class ConnectionFiles {
     guard code == SQLITE_OK else { throw StoreError(sqlite: code, "prepare the files", on: nil, place: path) }
   }
 
-  /// Must be unused. Otherwise its memory stays: a connection that could not be closed, or that a fork copied, still points
-  /// there.
+  /// Must be unused. Otherwise its memory stays: an unclosable or forked connection still points there.
   func close() {
     sqlite3_vfs_unregister(system)
     system.deallocate()

@@ -3,9 +3,9 @@ internal import CofferVaultFormat
 
 /// Checks the pages of a database before SQLite trusts them.
 ///
-/// Two parts of a page can cost SQLite disproportionate time and memory, whatever its limits. It reads a cell's whole
-/// content to compare a key, and the overflow pages may form a loop, so a few hundred bytes stand for 2 GiB. It also
-/// compiles every row of the schema. Source: SQLite, "Database File Format", 1.6 and 2.6.
+/// Two parts of a page can cost SQLite disproportionate time and memory, whatever its limits. It reads a cell's whole content
+/// to compare a key, and the overflow pages may form a loop, so a few hundred bytes stand for 2 GiB. It also compiles every
+/// row of the schema. Source: SQLite, "Database File Format", 1.6 and 2.6.
 enum PageCheck {
   private static let magic: StaticString = "SQLite format 3\0"
   private static let fileHeader = 100

@@ -36,8 +36,8 @@ package enum Schema {
   }
 }
 
-/// Compares a file's tables with ``Schema`` before any statement uses one. An attacker with write access can add a trigger,
-/// a view or an index, or give two tables one tree, to change the effect of a harmless statement.
+/// Compares a file's tables with ``Schema`` before any statement uses one. An attacker with write access can add a trigger, a
+/// view or an index, or give two tables one tree, to change the effect of a harmless statement.
 struct SchemaCheck {
   private let connection: Connection
   private var missing = Dictionary(uniqueKeysWithValues: Schema.tables.map { ($0.name, $0.sql) })

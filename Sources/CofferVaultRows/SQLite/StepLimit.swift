@@ -11,8 +11,8 @@ package import SystemPackage
 package final class StepLimit {
   /// SQLite's steps between two checks: some 10 ms, measured.
   private static let stride: Int32 = 1_000_000
-  /// A row takes at least 6 bytes of a page (sqlite.org/fileformat2.html, 1.6), and no statement on a vault's tables takes
-  /// 24 steps for a row.
+  /// A row takes at least 6 bytes of a page (sqlite.org/fileformat2.html, 1.6), and no statement on a vault's tables takes 24
+  /// steps for a row.
   private static let stepsPerByte = 4
 
   private let path: FilePath

@@ -42,7 +42,7 @@ package final class VaultDatabase: VaultRows {
   /// Opens an unwritable vault read only.
   ///
   /// - Parameter isBrief: whether it is closed soon: on a full disk without room for SQLite's shared memory, others wait
-  ///   meanwhile.
+  ///   until then.
   package static func openToRead(_ path: FilePath, isBrief: Bool = true) throws(StoreError) -> sending VaultDatabase {
     do throws(StoreError) { return try open(path) } catch {
       switch error.kind {

@@ -5,7 +5,6 @@ import Testing
 @testable import CofferCLI
 @testable import CofferFormats
 
-/// Whom the vault's log names when an agent makes the change.
 @Suite(.tags(.process), .defaultRun)
 struct AgentLogTests {
   private struct Entry: Decodable, Equatable { let event: String, user: UInt32, process: UInt32, program: String }
@@ -15,7 +14,6 @@ struct AgentLogTests {
     return try JSONDecoder().decode([Entry].self, from: answer.bytes)
   }
 
-  /// Runs a program on `input` to its end, and tells its process.
   private func process(_ home: Home, _ words: [String], _ input: String, program: String = Home.coffer) throws -> UInt32 {
     let file = try home.file("input", input)
     let child = try Child(

@@ -4,11 +4,11 @@ import Testing
 
 @testable import CofferCLI
 
-/// An agent has a vault open, and somebody who was removed from it can write its file.
+/// An agent has a vault open, and a removed member can write its file.
 @Suite(.tags(.process), .wholeRun)
 struct ForgedKeyTests {
-  /// The home of a vault that all kinds of slots open, the way in of each, and two states of its file: the genuine one, of epoch
-  /// 2, and one of the removed member's making, of epoch 3.
+  /// A vault's home with all kinds of slots and their credentials. Its file is the genuine one of epoch 2, or the removed
+  /// member's of epoch 3.
   private struct Stage {
     let home: Home
     let openers: [String]
@@ -17,7 +17,7 @@ struct ForgedKeyTests {
     let invitation: String
   }
 
-  /// - Parameter passphrases: whether there are slots of passphrases, which cost an Argon2id run each time.
+  /// - Parameter passphrases: whether there are passphrase slots, which cost an Argon2id run each time.
   private func stage(passphrases: Bool) throws -> Stage {
     let home = try Home.withVault()
     try home.transcript("vault set a", in: "genuine")
@@ -49,7 +49,7 @@ struct ForgedKeyTests {
       ], genuine: home.path + "/genuine", forged: home.path + "/forged", invitation: invitation)
   }
 
-  /// Makes what `file` holds the content of the vault, in the file that stands there: as any writer of it can.
+  /// Puts the content of `file` into the vault's existing file, as any writer can.
   private func put(_ file: String, into home: Home) throws {
     let tables = ["header", "header_copy", "state", "digest", "rec", "old", "log", "decided"]
     let copies = tables.map { "DELETE FROM main.\($0); INSERT INTO main.\($0) SELECT * FROM other.\($0);" }.joined()

@@ -5,10 +5,9 @@ import Testing
 @testable import CofferAgent
 @testable import CofferCLI
 
-/// Who speaks to the program over the agent's socket and is no friend: in the agent's place, and in a client's.
 @Suite(.tags(.process), .wholeRun)
 struct HostilePeerTests {
-  /// Somebody who listens where the agent would, and does one thing to whoever connects.
+  /// A listener in the agent's place that does one thing to each client.
   private final class FalseAgent: Sendable {
     private let listener: Int32
 
@@ -34,7 +33,7 @@ struct HostilePeerTests {
     }
   }
 
-  /// Waits until the other end is gone, and takes what it says.
+  /// Reads until the other end is gone.
   private static func hold(_ client: Int32) {
     var buffer = [UInt8](repeating: 0, count: 4096)
     while recv(client, &buffer, buffer.count, 0) > 0 {}
@@ -122,7 +121,6 @@ struct HostilePeerTests {
         LocalAddress.send(first, to: client)
       }
     }
-    // The gigabyte itself: the agent hangs up, and says why to who still listens.
     let huge = try LocalAddress.connection(socket)
     open.append(huge)
     LocalAddress.send([0, 0, 0, 0x40, 2, 1], to: huge)
@@ -133,7 +131,7 @@ struct HostilePeerTests {
     try home.transcript("vault get github", out: "tok3n")
     let facts = try String(contentsOfFile: "/proc/\(agent)/status", encoding: .utf8)
     let peak = try #require(facts.firstMatch(of: /VmHWM:\s+(\d+) kB/)).output.1
-    // An unlocked agent by itself has about 40 MB, and more in a debug build; each of these clients announced more than 8 MB.
+    // An unlocked agent has about 40 MB, more in a debug build; each client announced more than 8 MB.
     #expect(try #require(Int(peak)) < 160_000, "\(peak) kB")
   }
 

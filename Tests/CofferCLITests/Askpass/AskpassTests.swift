@@ -6,14 +6,13 @@ import Testing
 @testable import CofferCLI
 @testable import CofferTerminal
 
-/// Programs that ask where no terminal is.
 @Suite(.tags(.process), .wholeRun)
 struct AskpassTests {
   private let passphrase = "plum 100% sofa kité"
 
   private func home() throws -> Home { try Home.withPassphrase(passphrase).home }
 
-  /// A program that notes what it is asked, and what it was started with, and answers with `body`.
+  /// A program that records its prompt and its environment, and answers with `body`.
   private func program(_ home: Home, _ name: String = "askpass", body: String) throws -> String {
     try home.file(
       "bin/\(name)", "#!/bin/sh\necho \"$*\" >> \(home.path)/asked\nenv > \(home.path)/environment\n\(body)\n", mode: 0o700)

@@ -2,10 +2,10 @@ import CofferTestSupport
 import Foundation
 import Testing
 
-/// `coffer doctor --fix` and `coffer set --secret` are killed at each of their system calls on files. Afterwards each secret is
-/// where it was or in the vault, the next command leaves no trace of what moved, and the same command brings the rest in.
+/// `coffer doctor --fix` and `coffer set --secret` are killed at their system calls on files. Afterwards each secret is in
+/// its old place or in the vault, the next command removes all traces, and the same command moves the rest.
 ///
-/// Short by default; with `COFFER_LONG_TESTS` at every call.
+/// Short by default; at every call with `COFFER_LONG_TESTS`.
 @Suite(.tags(.campaign, .kill, .process), .wholeRun)
 struct DoctorFixKillCampaign {
   private static let calls =
@@ -29,7 +29,7 @@ struct DoctorFixKillCampaign {
     try prepare()
     var places = try home.calls(Self.calls, of: words)
     let all = places.count
-    // From where on it does what can be left half done.
+    // From the first call with possibly partial effects.
     places = places.suffix(Campaign.isLong ? all : 40)
     var killed = 0, emptied = 0
     for place in Campaign.cases(places.count, short: 7).map({ places[$0] }) {

@@ -2,7 +2,6 @@ import CofferTestSupport
 import Foundation
 import Testing
 
-/// A sample of forged vaults through the real command: what each exits with, and that the vault itself is read before and after.
 @Suite(.tags(.process), .wholeRun)
 struct ForgedVaultExitTests {
   private static let vault = "data/vault.sqlite"

@@ -7,8 +7,8 @@ import Testing
 @testable import CofferFormats
 @testable import CofferTerminal
 
-/// What an import reads may come from anyone: mutations of sound files are read or refused by name, and never end the process.
-/// The short form takes some; `COFFER_LONG_TESTS=1` a million.
+/// Mutations of valid imports are read or refused with a named error, and never end the process. The short form takes some;
+/// `COFFER_LONG_TESTS=1` a million.
 @Suite(.tags(.campaign), .wholeRun)
 struct ImportFuzzCampaign {
   private static let seeds = [
@@ -66,7 +66,7 @@ struct ImportFuzzCampaign {
     #expect((outcomes["accepted"] ?? 0) > 0 && (outcomes["damaged"] ?? 0) > 0)
   }
 
-  /// As deep as a file may be, and deeper: depth must cost no stack.
+  /// At the depth limit and beyond: depth must cost no stack.
   @Test func `deep nesting is refused`() throws {
     for text in ["[", "{\"a\":", "[{\"service\":"] {
       let bytes = Array(String(repeating: text, count: 200_000).utf8)

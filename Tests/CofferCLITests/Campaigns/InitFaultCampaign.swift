@@ -2,10 +2,10 @@ import CofferTestSupport
 import Foundation
 import Testing
 
-/// Each system call on files that `coffer init` makes fails once. Afterwards there is no vault and a next init makes one, or the
-/// vault that is there opens with the key file that was written for it.
+/// Each system call of `coffer init` on files fails once. Afterwards there is no vault and a second init makes one, or the
+/// vault opens with its key file.
 ///
-/// Short by default; with `COFFER_LONG_TESTS` at every call.
+/// Short by default; at every call with `COFFER_LONG_TESTS`.
 @Suite(.tags(.campaign, .kill, .process), .wholeRun)
 struct InitFaultCampaign {
   private static let calls =
@@ -27,7 +27,7 @@ struct InitFaultCampaign {
         #expect(try home.coffer("vault verify --key-file \(key)").status == 0, "\(place): \(answer)")
       } else {
         #expect(answer.status != 0, "\(place): \(answer)")
-        // A killed program's key file, or one that could not be removed, is the caller's to look at.
+        // A key file that a killed program left or that could not be removed is the caller's to check.
         unlink(key)
         #expect(try home.coffer("init -q --new-key-file \(key)").status == 0, "\(place): \(answer)")
       }

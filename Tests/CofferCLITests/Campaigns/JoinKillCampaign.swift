@@ -2,10 +2,10 @@ import CofferTestSupport
 import Foundation
 import Testing
 
-/// `coffer vault join --save` is killed at each of its system calls on files. Afterwards the identity's file has its old content
-/// or its new one, the vault is whole, and the same command joins it.
+/// `coffer vault join --save` is killed at its system calls on files. Afterwards the identity's file has its old or new
+/// content, the vault is whole, and the same command joins it.
 ///
-/// Short by default; with `COFFER_LONG_TESTS` at every call.
+/// Short by default; at every call with `COFFER_LONG_TESTS`.
 @Suite(.tags(.campaign, .kill, .process), .wholeRun)
 struct JoinKillCampaign {
   private static let calls =
@@ -19,7 +19,7 @@ struct JoinKillCampaign {
     let identity = try guest.content("me")
     let words = [Home.coffer, "vault", "join", owner.vault, invitation, "--save", "-q"]
     var places = try guest.calls(Self.calls, of: words)
-    // From where on it does what can be left half done: its own files come after the program's and the vault's.
+    // From the first call with possibly partial effects.
     let all = places.count
     places = places.suffix(Campaign.isLong ? all : 60)
     var killed = 0, saved = 0

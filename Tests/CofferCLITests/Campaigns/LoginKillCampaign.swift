@@ -2,17 +2,16 @@ import CofferTestSupport
 import Foundation
 import Testing
 
-/// `coffer auth login`, `refresh` and `logout` are killed at each of their system calls on files and sockets. Afterwards the
-/// vault is sound, the old login stands or the new one, no token is in any file but sealed, and the next command works.
+/// `coffer auth login`, `refresh` and `logout` are killed at system calls on files and sockets. The vault is valid, the old
+/// or the new login exists, tokens are only sealed in files, and the next command works.
 ///
-/// Short by default; with `COFFER_LONG_TESTS` at every call, or at one of so many.
+/// Short by default; `COFFER_LONG_TESTS` takes every call, or one of so many.
 @Suite(.serialized, .tags(.campaign, .kill, .process), .wholeRun)
 struct LoginKillCampaign {
   private static let calls =
     "openat,pwrite64,fsync,fdatasync,ftruncate,fcntl,linkat,?unlink,unlinkat,?rename,renameat2,?mkdir,?fchmod,read,write,"
     + "socket,connect,bind,listen,?accept,?accept4,sendto,recvfrom,?poll,ppoll,close"
 
-  /// A home as it was when it was looked at.
   private struct Scene {
     let home: Home
     private static let parts = ["data", "state"]
@@ -22,7 +21,6 @@ struct LoginKillCampaign {
       try copy("", to: "scene/")
     }
 
-    /// As at the beginning.
     func restore() throws { try copy("scene/", to: "") }
 
     private func copy(_ from: String, to: String) throws {
@@ -35,13 +33,12 @@ struct LoginKillCampaign {
     }
   }
 
-  /// From where on the program does what can be left half done: the rest is its start. All in the long form.
+  /// From the first call with possibly partial effects; before it is start-up. All in the long form.
   private func chosen(_ places: [TracedCall]) -> [TracedCall] {
     let end = places.suffix(Campaign.isLong ? places.count : 400)
     return Campaign.cases(end.count, short: 8).map { end[end.startIndex + $0] }
   }
 
-  /// That no file has a token in it but sealed, and the vault is what it was or what it should be.
   private func checkSound(_ home: Home, _ place: TracedCall) throws {
     #expect(try home.coffer("vault verify").status == 0, "\(place)")
     for file in FileManager.default.enumerator(atPath: home.path) ?? .init() {
@@ -66,7 +63,7 @@ struct LoginKillCampaign {
     for (index, place) in chosen(places).enumerated() {
       try scene.restore()
       let isKilled = try logIn(home, server, by: place.killer) != 0
-      // The second death of a pair, in the command that comes next.
+      // The second death of a pair, in the next command.
       if index % 3 == 1 {
         _ = try logIn(home, server, by: places[places.count - 1 - index * 7 % places.count].killer)
       } else if index % 3 == 2 {
@@ -77,7 +74,7 @@ struct LoginKillCampaign {
       let token = try home.coffer("auth token")
       #expect(try token.status == 0 && server.takes(token.out), "\(place): \(token.err)")
       outcomes["\(isKilled ? "killed" : "came through"), \(token.out == old ? "old" : "new") login", default: 0] += 1
-      // The old one is taken once, and is old from then on.
+      // The old token is accepted once.
       if token.out != old { try home.transcript("auth refresh --quiet") }
       #expect(try logIn(home, server, by: ["/usr/bin/env"]) == 0, "\(place)")
       #expect(try home.coffer("auth status").out.contains("renewed on demand"), "\(place)")
@@ -103,7 +100,7 @@ struct LoginKillCampaign {
       #expect(token.status == 0, "\(place): \(token.err)")
       #expect(try server.takes(token.out) || wasAsked && token.out == old, "\(place)")
       let next = try home.coffer("auth refresh")
-      // Only between the server's answer and the commit can the new refresh token be lost: no other place has it.
+      // The new refresh token can be lost only between the server's answer and the commit: no other place has it.
       #expect(next.status == 0 || next.status == 77 && wasAsked && token.out == old, "\(place): \(next.err)")
       let what = next.status == 77 ? "to log in again" : token.out == old ? "old token" : "new token"
       outcomes["\(isKilled ? "killed" : "came through"), \(what)", default: 0] += 1
@@ -126,7 +123,7 @@ struct LoginKillCampaign {
       let token = try home.coffer("auth token")
       #expect(token.status == 0 && token.out == old || token.status == 1, "\(place): \(token.err)")
       let stands = try server.takes(old)
-      // Nobody is logged out whose token the server still takes, unless it could not be asked.
+      // Nobody is logged out while the server accepts the token, unless it was unreachable.
       #expect(token.status == 0 || !stands, "\(place)")
       outcomes[
         "\(isKilled ? "killed" : "came through"), \(token.status == 1 ? "out" : stands ? "in" : "taken back, but in")", default: 0

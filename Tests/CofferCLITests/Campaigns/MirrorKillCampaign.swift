@@ -2,10 +2,10 @@ import CofferTestSupport
 import Foundation
 import Testing
 
-/// `coffer vault mirror` is killed at its system calls on files, the first time and later. Afterwards the mirror is the old one
-/// or the new one, whole, and is read; where there was none, there may be none. The next refresh works.
+/// `coffer vault mirror` is killed at its system calls on files. Afterwards the mirror is the old or the new one, whole and
+/// readable, or absent if it was; and the next refresh works.
 ///
-/// Short by default; with `COFFER_LONG_TESTS` at every call.
+/// Short by default; at every call with `COFFER_LONG_TESTS`.
 @Suite(.tags(.campaign, .kill, .process), .wholeRun)
 struct MirrorKillCampaign {
   private static let calls =
@@ -17,7 +17,6 @@ struct MirrorKillCampaign {
     let mirror = home.path + "/m/mirror"
     let words = [Home.coffer, "vault", "mirror", mirror, "-q"]
     var value = 0
-    /// A new commit, which the mirror lacks.
     func commit() throws {
       value += 1
       try home.transcript("vault set a -q", in: "\(value)")
@@ -31,7 +30,7 @@ struct MirrorKillCampaign {
     try home.transcript("vault mirror \(mirror) -q")
     try commit()
     var places = try home.calls(Self.calls, of: words)
-    // From where on something is made: the program's own files and those of the vault come before.
+    // From the first call that makes anything: the program's own files and the vault's come before.
     let all = places.count
     places = places.suffix(Campaign.isLong ? all : 40)
     var killed = 0, tally = ["old": 0, "new": 0, "none": 0]
@@ -39,7 +38,7 @@ struct MirrorKillCampaign {
       try commit()
       let answer = try home.program(place.killer + words)
       if answer?.status != 0 { killed += 1 }
-      let left = try home.coffer("vault get a -q --offline \(mirror)")
+      let left = try home.coffer("vault get a -q --vault \(mirror)")
       switch (left.status, left.out) {
       case (0, "\(value)"): tally["new", default: 0] += 1
       case (0, "\(value - 1)") where !isFirst: tally["old", default: 0] += 1
@@ -47,7 +46,7 @@ struct MirrorKillCampaign {
       default: Issue.record("\(place): \(left.status) \(left.out) \(left.err)")
       }
       #expect(try home.coffer("vault mirror \(mirror) -q").status == 0, "\(place)")
-      try home.transcript("vault get a -q --offline \(mirror)", out: "\(value)")
+      try home.transcript("vault get a -q --vault \(mirror)", out: "\(value)")
       #expect(try FileManager.default.contentsOfDirectory(atPath: home.path + "/m") == ["mirror"], "\(place)")
     }
     print("mirror, \(isFirst ? "the first" : "a later one"): killed \(killed) times at one of \(all) calls; then \(tally)")

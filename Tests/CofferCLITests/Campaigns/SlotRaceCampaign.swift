@@ -3,7 +3,6 @@ import Foundation
 import Synchronization
 import Testing
 
-/// Programs that give a vault new keys and new slots at once.
 @Suite(.tags(.campaign, .process), .wholeRun) struct SlotRaceCampaign {
   @Test(arguments: ["a file", "a server"])
   func `of two rotations and two new slots at once every slot opens the vault, or its command was refused`(kind: String) throws {

@@ -6,10 +6,9 @@ import Testing
 @testable import CofferCLI
 @testable import CofferTerminal
 
-/// Programs that do not do their part.
 @Suite(.tags(.process), .wholeRun)
 struct BoundedCommandTests {
-  /// As the program does when it starts.
+  /// As the program does at its start.
   init() { signal(SIGPIPE, SIG_IGN) }
 
   private func run(_ script: String, _ input: Int = 10, limit: Int? = nil, patience: Duration) throws -> (Int32, String) {

@@ -4,7 +4,6 @@ import Testing
 
 @testable import CofferCLI
 
-/// How a value gets to a clipboard and leaves it, with a program of the test's own as the clipboard.
 @Suite(.tags(.process), .wholeRun)
 struct ClipboardTests {
   @Test func `a value is copied and not printed, and is cleared when its time is over`() throws {
@@ -23,7 +22,6 @@ struct ClipboardTests {
     let fake = try FakeClipboard()
     try fake.home.transcript("vault get github -qc --clear-after 86334")
     _ = try fake.home.file("clip", "hunter2 and more")
-    // The end of the session has it look at once.
     kill(try #require(FakeClipboard.keeper(86_334)), SIGTERM)
     eventually { FakeClipboard.keeper(86_334) == nil }
     #expect(fake.content == "hunter2 and more" && fake.calls.count == 2)
@@ -47,7 +45,7 @@ struct ClipboardTests {
       #expect(!text.contains("hunter2") && !text.contains("opens-all") && !text.contains("COFFER_"), "\(text)")
     }
     #expect(try String(contentsOfFile: "/proc/\(id)/limits", encoding: .utf8).contains(/Max core file size +0 +0/))
-    // It holds no descriptor of its parent's.
+    // It holds no descriptor of its parent.
     try eventually {
       try FileManager.default.contentsOfDirectory(atPath: "/proc/\(id)/fd").compactMap { Int($0) }.allSatisfy { $0 < 4 }
     }
@@ -81,7 +79,6 @@ struct ClipboardTests {
     try fake.home.transcript("vault get long -c --clear-after 0", err: "xclip did not take the value", exit: 74)
   }
 
-  /// A tool that keeps the clipboard, and does more after a value was copied.
   private func fake(andThen more: String) throws -> FakeClipboard {
     try FakeClipboard("case $* in *-in) cat > clip; [ -s clip ] || exit 0; touch copied; \(more);; *) cat clip;; esac")
   }
@@ -99,8 +96,7 @@ struct ClipboardTests {
   }
 
   @Test(arguments: [
-    // A tool that never tells what the clipboard holds, one that fails to clear it once, and one that says of what kind it is
-    // alone.
+    // A tool that hides the clipboard's content, one that fails to clear it once, and one that reports only its type.
     (86_311, "*-in) cat > clip;; *) exit 1;; esac", ""),
     (86_312, "*-in) cat > new; [ -s new ] || [ -e tried ] || { touch tried; exit 1; }; mv new clip;; *) cat clip;; esac", ""),
     (86_313, "*-in) cat > clip;; *TARGETS) echo UTF8_STRING;; *) exit 1;; esac", ""),
@@ -158,7 +154,7 @@ struct ClipboardTests {
     for name in ["xsel", "wl-copy"] { try fake.install(name, "echo \"$*\" > '\(home.path)/\(name).log'; cat > /dev/null") }
     home.environment["WAYLAND_DISPLAY"] = "wayland-0"
     try home.transcript("vault get github -c --clear-after 0", err: "by wl-copy; it is not cleared")
-    // It says of itself that it knows no option for secrets.
+    // It reports that it has no option for secrets.
     #expect(try home.content("wl-copy.log") == "--type text/plain\n")
     home.environment["COFFER_CLIPBOARD"] = "xsel"
     try home.transcript("vault get github -c --clear-after 0", err: "by xsel")

@@ -5,10 +5,9 @@ import Testing
 @testable import CofferCLI
 @testable import CofferTerminal
 
-/// The real programs, at a display that nobody sees.
+/// The real programs at a virtual display.
 @Suite(.tags(.process), .wholeRun)
 struct DisplayTests {
-  /// A display server for as long as this lives.
   private final class Display {
     private let server: Child
     init(_ server: Child) { self.server = server }
@@ -24,13 +23,12 @@ struct DisplayTests {
 
   private func home() throws -> Home {
     let home = try Home.withVault()
-    // xsel fails where it can keep no log.
+    // xsel fails if it cannot write a log.
     home.environment["HOME"] = home.path
     try home.transcript("vault set github", in: "grüße 2")
     return home
   }
 
-  /// Xvfb, whose display the home then has; nil where it is not installed.
   private func x11(_ home: Home) throws -> Display? {
     guard let program = Self.find("Xvfb") else { return nil }
     let number = try home.file("display")
@@ -43,7 +41,7 @@ struct DisplayTests {
     return display
   }
 
-  /// sway without a screen, whose display the home then has; nil where it is not installed. It does not run as root.
+  /// sway without a screen, as the home's display; nil if it is not installed. It refuses root.
   private func wayland(_ home: Home) throws -> Display? {
     guard let sway = Self.find("sway"), let setpriv = Self.find("setpriv") else { return nil }
     let isRoot = geteuid() == 0
@@ -76,7 +74,7 @@ struct DisplayTests {
     func selection(_ name: String) throws -> String { try home.program(["xclip", "-selection", name, "-out"])?.out ?? "" }
     try copy("primary text", ["xclip", "-selection", "primary", "-in"], home)
     try home.transcript("vault get github -c --clear-after 0 --clipboard \(tool)", err: "by \(tool); it is not cleared")
-    // xsel owns it a moment after it has ended.
+    // xsel owns it shortly after it has ended.
     try eventually { try selection("clipboard") == "grüße 2" }
     try home.transcript("vault get github -c --clear-after 1 --clipboard \(tool)", err: "by \(tool); cleared in 1 s")
     try eventually { try selection("clipboard").isEmpty }
@@ -97,7 +95,7 @@ struct DisplayTests {
     withExtendedLifetime(display) {}
   }
 
-  /// Such a program stays behind to hand out what it was given, and would keep the streams of a test that waits for their end.
+  /// Such a program stays in the background, and would hold the streams of a test that awaits their end.
   private func copy(_ text: String, _ words: [String], _ home: Home) throws {
     let answer = try #require(try home.program(words, in: text))
     #expect(answer.status == 0)

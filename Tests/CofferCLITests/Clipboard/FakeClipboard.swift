@@ -2,11 +2,10 @@ import CofferTestSupport
 import Foundation
 import Testing
 
-/// A home whose `xclip` is a script that keeps the clipboard in a file, and writes down how it was called and by whom.
 struct FakeClipboard {
   let home: Home
 
-  /// - Parameter script: what the script does, in place of keeping the clipboard.
+  /// - Parameter script: replaces the clipboard script.
   init(_ script: String? = nil) throws {
     home = try Home.withVault()
     try home.transcript("vault set github ada", in: "hunter2")
@@ -19,7 +18,7 @@ struct FakeClipboard {
     try install("xclip", "cd '\(home.path)' || exit 9\n\(script ?? usual)")
   }
 
-  /// Written by a shell: a file that this process has open to write cannot be executed by another test's child meanwhile.
+  /// Written by a shell: a file open for writing here cannot be executed by another test's child.
   func install(_ name: String, _ script: String) throws {
     let words = ["sh", "-c", "mkdir -p \"$0\"; cat > \"$0/$1\"; chmod 700 \"$0/$1\"", home.path + "/bin", name]
     let answer = try #require(try home.program(words, in: "#!/bin/sh\n\(script)\n", with: ["PATH": "/usr/bin:/bin"]))
@@ -29,7 +28,6 @@ struct FakeClipboard {
   var content: String { (try? home.content("clip")) ?? "" }
   var calls: [String] { ((try? home.content("log")) ?? "").split(separator: "\n").map(String.init) }
 
-  /// The process that clears the clipboard after so many seconds, a number that no other test has.
   static func keeper(_ seconds: Int) -> pid_t? {
     let words = Data("clipboard-keeper\0xclip\0\(seconds)\0".utf8)
     for name in (try? FileManager.default.contentsOfDirectory(atPath: "/proc")) ?? [] {

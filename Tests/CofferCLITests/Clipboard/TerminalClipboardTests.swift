@@ -4,7 +4,6 @@ import Testing
 
 @testable import CofferCLI
 
-/// The clipboard of the terminal itself: the escape sequence OSC 52.
 @Suite(.tags(.process), .defaultRun)
 struct TerminalClipboardTests {
   private func home() throws -> Home {

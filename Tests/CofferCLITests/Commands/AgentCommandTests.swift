@@ -7,7 +7,7 @@ import Testing
 
 @Suite(.tags(.process), .defaultRun)
 struct AgentCommandTests {
-  /// A home with a vault and an item, whose agent is unlocked; nothing else opens it.
+  /// A home with a vault and an item, which only the unlocked agent opens.
   private func unlockedHome(_ options: String = "") throws -> Home {
     let home = try Home.withVault()
     try home.transcript("vault set github alice --quiet", in: "tok3n\n")
@@ -73,7 +73,6 @@ struct AgentCommandTests {
   func `status says what the agent does, for people and programs`() throws {
     let home = try unlockedHome("--idle 50m --lifetime 2h")
     defer { stop(home) }
-    // Some minutes may have gone by since.
     let said = /agent    unlocked; locks after (4[0-9]|50) min without use, in (1 h 5[0-9] min|2 h) at the latest/
     #expect(try home.coffer("status").out.contains(said))
     let status = try status(home)
@@ -145,7 +144,7 @@ struct AgentCommandTests {
     let home = try unlockedHome()
     defer { stop(home) }
     let nobody: uid_t = 65534
-    // The folder in another's hands: refused before anything is said.
+    // Another user's folder: refused before anything is sent.
     chown(home.path + "/run", nobody, nobody)
     try home.transcript("vault get github", err: "belongs to user 65534", exit: 77)
     try home.transcript("vault get github --no-agent --key-file \(home.path)/key", out: "tok3n")
@@ -153,7 +152,7 @@ struct AgentCommandTests {
     guard access("/usr/bin/python3", X_OK) == 0, access("/usr/bin/setpriv", X_OK) == 0 else {
       try Test.skip("no python3 or setpriv for a client of another user")
     }
-    // Doors wide open: the other user gets to the socket, and is hung up on.
+    // Open permissions: the other user reaches the socket, and the agent hangs up.
     for path in ["", "/run", "/run/agent.sock"] { chmod(home.path + path, 0o777) }
     let script =
       "import socket,sys; s=socket.socket(socket.AF_UNIX); s.connect(sys.argv[1]); "
@@ -211,7 +210,7 @@ struct AgentCommandTests {
   @Test
   func `the unit for systemd is written once, replaced on demand, and is one that systemd takes`() throws {
     let home = try Home.withVault()
-    // Where systemd looks, which knows nothing of COFFER_HOME.
+    // In systemd's folder, as systemd ignores COFFER_HOME.
     let name = "nobody/.config/systemd/user/coffer-agent.service"
     let file = "\(home.path)/\(name)"
     try home.transcript("agent install --idle 30m", err: "systemctl --user enable --now coffer-agent")
@@ -240,7 +239,7 @@ struct AgentCommandTests {
   @Test
   func `the unit says a folder's name byte by byte, and refuses one that would begin a line`() throws {
     let home = try Home()
-    // A mark above a character makes another one of it, and none to systemd. Both forms of é are the same to Swift.
+    // To Swift a combining mark makes another character, to systemd it does not; and both forms of é are equal to Swift.
     let marked = "\(home.path)/a\"\u{301}%\u{301}\\\u{301}"
     home.environment["COFFER_VAULT"] = "\(marked).vault"
     let unit = try home.coffer("agent install --print").out
@@ -263,7 +262,7 @@ struct AgentCommandTests {
     let folder = home.path + "/nobody/.config/systemd/user"
     try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
     try FileManager.default.createSymbolicLink(atPath: folder + "/coffer-agent.service", withDestinationPath: file)
-    // Whatever the mask of whoever runs the tests is.
+    // Independent of the test runner's umask.
     for path in ["nobody", "nobody/.config", "nobody/.config/systemd", "nobody/.config/systemd/user", "dotfiles"] {
       chmod("\(home.path)/\(path)", 0o755)
     }

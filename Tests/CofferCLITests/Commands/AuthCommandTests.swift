@@ -73,7 +73,6 @@ struct AuthCommandTests {
     try home.transcript("auth login github.com --account bob --with-token --quiet", in: "bob-2")
     try home.transcript("auth logout github.com --all --quiet")
     try home.transcript("auth status", out: "gitlab.com  default  active  does not expire\n")
-    // Which login is active is nobody's secret, and shown to who asks for it.
     try home.transcript("vault list", out: "gitlab.com  default\n")
     try home.transcript("vault find gitlab", out: "gitlab.com  default\n")
     try home.transcript("vault list --internal", out: "coffer.auth  gitlab.com\ngitlab.com   default\n")
@@ -164,7 +163,7 @@ struct AuthCommandTests {
     try home.transcript("vault get github.com default", out: "my password")
   }
 
-  /// What code of Coffer's believes, by the names of today and those of earlier versions.
+  /// Names that Coffer's code trusts, current ones and those of earlier versions.
   static let believed = [
     "coffer.auth", "coffer.auth.client", "coffer.oauth.token-endpoint", "coffer.oauth.revocation-endpoint", "coffer.oauth.client",
     "coffer.oauth.scope", "coffer.oauth.secret-in-body", "coffer.oauth.authority", "coffer.ends-with-session", "coffer.named",
@@ -208,13 +207,11 @@ struct AuthCommandTests {
     let refused = try imported(field)
     #expect(refused.status == 77 && refused.err.contains("such as a login"), "\(refused.err)")
     try home.transcript("vault get git.example ada --field refresh_token", out: "own")
-    // What is no login any more has nothing of it.
     #expect(try imported(#"{"service":"git.example","account":"ada","value":"plain"},"# + field).status == 0)
     try home.transcript("vault get git.example ada", out: "plain")
     try home.transcript("vault get git.example ada --field refresh_token", out: "forged")
     for gone in ["client_secret", "note"] { #expect(try home.coffer("vault get git.example ada --field \(gone)").status == 1) }
     try home.transcript("auth status", err: "nobody is logged in", exit: 1)
-    // The same of another vault.
     let other = try Home.withVault()
     try other.transcript("login git.example --account eve --with-token -q", in: "forged")
     try other.transcript("vault set app -q", in: "v")

@@ -16,7 +16,7 @@ struct CompletionTests {
     #expect(checked.status == 0, "\(checked.err)")
   }
 
-  /// What the scripts ask the program: the words of the line and, in some shells, where the cursor is.
+  /// The scripts' request: the words of the line and, in some shells, the cursor's place.
   private func offers(_ home: Home, _ line: String, _ argument: String) throws -> [String] {
     let command = line.split(separator: " ").dropFirst().prefix { !$0.hasPrefix("-") }
     let path = command.filter { word in ["vault", "get", "defaults", "read", "set", "show"].contains(String(word)) }.joined(
@@ -44,7 +44,7 @@ struct CompletionTests {
     #expect(
       try home.coffer("---completion run -- --env 3 18 coffer run --env X=coffer://github/").out
         == "X=coffer://github/ada\nX=coffer://github/bob\n")
-    // A combining mark after the slash makes one character of both, and ends the service all the same.
+    // A combining mark after the slash forms one character with it, but still ends the service.
     #expect(
       try home.coffer("---completion run -- --env 3 19 coffer run --env X=coffer://github/\u{301}").out
         == "X=coffer://github/ada\nX=coffer://github/bob\n")
@@ -54,7 +54,7 @@ struct CompletionTests {
     #expect(try offers(home, "coffer get", "positional@0") == ["volume"])
   }
 
-  /// A home whose vault only the agent has open, and where the program is on PATH. One item's name is a trap for shells.
+  /// A home whose vault only the agent has open, with the program on PATH. One item's name is a trap for shells.
   private func unlockedHome() throws -> Home {
     let home = try Home.withVault()
     try home.withHelpers()
@@ -70,7 +70,7 @@ struct CompletionTests {
     return home
   }
 
-  /// What people type before the tab, the last word by itself, and what the shell then has as the command's last word.
+  /// The typed line before the tab, its last word, and the command's last word afterwards.
   private static let lines: [(line: String, typed: String, completed: String)] = [
     ("coffer vault get", "gith", "github"), ("coffer vault get github", "b", "bob"), ("coffer vault", "ver", "verify"),
     ("coffer get", "vol", "volume"), ("coffer vault get", "--no-ag", "--no-agent"),
@@ -80,7 +80,7 @@ struct CompletionTests {
     ("coffer vault get", "\"gith", "github"), ("coffer vault get", "a\\ s", "a shop's"),
     ("coffer vault get", "tur", "turn\\u{202e}ed"),
   ]
-  /// The same of words that only bash is known to complete in this way.
+  /// The same for words that only bash is known to complete this way.
   private static let bashLines = [
     ("coffer vault get", "\"https://g", "https://git.example.com/x"),
     ("coffer vault get", "coffer://github/b", "coffer://github/bob"),
@@ -91,10 +91,10 @@ struct CompletionTests {
     ("coffer run --env", "X=coffer://github/b", "X=coffer://github/bob"),
   ]
 
-  /// The name of an item that a shell would run something of, if it did not quote it.
+  /// An item name that a shell would partly execute without quotes.
   private static func trap(_ home: String) -> String { "trap$(touch${IFS}\(home)/sprung)`touch \(home)/sprung`!!" }
 
-  /// Types each line and a tab at an interactive shell, then puts a command before the line that prints its words.
+  /// Types each line and a tab at an interactive shell, then prefixes the line with a command that prints its words.
   private func complete(_ home: Home, _ shell: [String], _ setUp: String, isBash: Bool = false) throws {
     let terminal = try PseudoTerminal()
     guard let child = try terminal.program(shell, in: home, with: ["TERM": "dumb", "PS1": "> ", "HISTFILE": "/dev/null"]) else {
@@ -110,7 +110,7 @@ struct CompletionTests {
       terminal.shows("line-\(index)|" + (words + [completed]).joined(separator: "|") + "|")
     }
     terminal.type("coffer vault get trap\t\(toStart)printf '%s|' trap \n")
-    // The shell reads on once it has done with the name: no key that would have the terminal drop what follows it.
+    // The shell reads on after the name: no key here makes the terminal drop later input.
     terminal.type("echo al''l-done\n")
     terminal.shows("all-done")
     kill(child.id, SIGKILL)

@@ -65,7 +65,7 @@ struct GenerateCommandTests {
     try home.transcript("vault set a", in: "hunter2")
     for line in ["generate", "inject -i \(home.path)/template", "run --mask -e A=coffer://a -- yes"] {
       _ = try home.file("template", "{{ coffer://a }}")
-      // The reader has ended before there is anything to read.
+      // The reader ends before there is any output.
       let answer = try home.program(["bash", "-c", "exec 3> >(true); wait $!; exec coffer -q \(line) >&3"])
       guard let answer else { try Test.skip(without: "bash") }
       #expect(answer.status == 141 && answer.err.isEmpty, "\(line): \(answer)")

@@ -6,7 +6,7 @@ import Testing
 
 @Suite(.tags(.process), .wholeRun)
 struct InstallCommandTests {
-  /// Made once: of what is installed a copy is as good.
+  /// Made once: a copy of an installation is as good.
   nonisolated(unsafe) private static let kept: Result<Home, any Error> = Result {
     let home = try Home()
     try #require(home.coffer("install -q --prefix \(home.path)/p").status == 0)
@@ -14,7 +14,6 @@ struct InstallCommandTests {
     return home
   }
 
-  /// A home with the program in the folder `name`.
   private static func installed(_ name: String = "p") throws -> Home {
     let home = try Home()
     try copy(kept.get().path + "/p", to: "\(home.path)/\(name)")
@@ -223,7 +222,7 @@ struct InstallCommandTests {
     unlink(link)
     #expect(try files.subpathsOfDirectory(atPath: home.path + "/p").sorted() == before)
     try files.createSymbolicLink(atPath: link, withDestinationPath: home.path + "/p/in")
-    // The prefix too may be a link.
+    // The prefix may be a link too.
     try files.createSymbolicLink(atPath: home.path + "/q", withDestinationPath: "p")
     #expect(try home.coffer("install -q --prefix \(home.path)/q").status == 0)
     #expect(try !files.contentsOfDirectory(atPath: home.path + "/p/in").isEmpty)
@@ -232,7 +231,7 @@ struct InstallCommandTests {
 
   @Test
   func `uninstall succeeds beside a folder that may not be removed, and says that it stays`() throws {
-    // Root may remove anything, but for the capability that lets it.
+    // Root may remove anything unless it lacks that capability.
     let bounds = geteuid() == 0 ? ["/usr/bin/setpriv", "--bounding-set=-dac_override,-dac_read_search"] : []
     let home = try Self.installed()
     let manuals = home.path + "/p/share/man"

@@ -7,7 +7,6 @@ import Testing
 @testable import CofferCLI
 @testable import CofferTerminal
 
-/// `coffer keys`, on a schema that a router writes.
 @Suite(.tags(.process), .defaultRun)
 struct KeysCommandTests {
   private struct Keys: KeySpace {
@@ -73,7 +72,6 @@ struct KeysCommandTests {
         "token": "in-the-clear", "retries": "wrong-type", "colors": "former-name", "limit": "undeclared", "limit/b": "wrong-type",
         "zoom": "in-the-vault", "leftover": "undeclared", "theme": "stored", "limit/a": "stored",
       ])
-    // Without the vault only the plain store is judged.
     home.locked()
     let plain = try keys(home, "--plain")
     #expect(plain.answer.status == 2 && plain.rows.count == 8)

@@ -6,9 +6,8 @@ import Testing
 @testable import CofferFormats
 @testable import CofferTerminal
 
-/// What goes wrong beside a login, a renewal or a logout at real servers: the disk, the vault, the clock, the person.
+/// Faults during a login, renewal or logout at real servers: disk, vault, clock, person.
 @Suite(.tags(.root, .process), .wholeRun) struct LoginFaultTests {
-  /// A small disk with all of a home on it.
   private func smallDisk(_ home: Home) throws -> Home.SmallDisk {
     let disk = try home.smallDisk("900k")
     home.environment["COFFER_HOME"] = disk.path
@@ -32,7 +31,7 @@ import Testing
     try home.transcript("auth status", err: "nobody is logged in", exit: 1)
     try home.logIn(server)
     let token = try home.coffer("auth token").out
-    // A renewal whose tokens have no place would be the end of the login: the server takes the old one for used.
+    // A renewal without room for its tokens would end the login.
     disk.fill()
     let refresh = try home.coffer("auth refresh")
     #expect(refresh.status == 74 && refresh.err.contains("space"), "\(refresh.err)")
@@ -100,7 +99,7 @@ import Testing
     try server.hold(at: "/token")
     let refresh = try home.start(["auth", "refresh", Home.host])
     try eventually("the server is asked") { try server.control("counts")["refresh"] == 1 }
-    // git was refused the old one, and has the item say that it ends now.
+    // git's old token was refused, and the item gets an end of now.
     try home.transcript(
       "credential git erase", in: "protocol=https\nhost=\(Home.host)\nusername=ada\npassword=\(token)\n\n")
     #expect(try home.coffer(item).out != before)
@@ -153,7 +152,7 @@ import Testing
     try home.transcript("auth refresh --quiet")
   }
 
-  /// A login by way of an agent that runs below the program `tracer`; nil where there is no such agent.
+  /// A login through an agent below the program `tracer`; nil if there is no such agent.
   private func login(byAgentBelow tracer: [String], _ home: Home, _ server: OAuthServer) throws -> (status: Int32, err: String)? {
     let agent = try home.start(by: tracer, ["agent", "start", "--foreground"])
     defer {
@@ -180,8 +179,7 @@ import Testing
     guard access("/usr/bin/strace", X_OK) == 0,
       try login(byAgentBelow: ["/usr/bin/strace", "-f", "-qq", "-o", log, "-e", "trace=sendto"], home, server)?.status == 0
     else { try Test.skip("strace cannot trace an agent here") }
-    // strace counts the calls of each thread by itself, and a connection has a thread: the last answer of the busiest is that to
-    // the login.
+    // strace counts calls by thread, and each connection has one: the busiest thread's last answer is the login's.
     let lines = try String(contentsOfFile: log, encoding: .utf8).split(separator: "\n").filter { $0.contains(" sendto(") }
     let threads = Dictionary(grouping: lines) { $0.prefix { $0 != " " } }
     let most = try #require(threads.values.map(\.count).max())
@@ -210,7 +208,7 @@ import Testing
     #expect(try login.command.end().status == 130)
     #expect(try home.coffer("vault status --json").out == vault)
     try home.transcript("auth status", err: "nobody is logged in", exit: 1)
-    // Nobody listens any more, and the code is good for nobody.
+    // Nobody listens any more, and the code is useless.
     if web { #expect(try server.browse(page[0]).isEmpty) } else { try server.control("allow", ["code": page[1]]) }
     try home.transcript("auth status", err: "nobody is logged in", exit: 1)
   }
@@ -231,13 +229,12 @@ import Testing
     }
     #expect(answer.status == 0, "\(answer.err)")
     #expect(try server.takes(answer.out))
-    // Ahead it has ended; behind it lives on, unless the clock is so far off that nobody can tell.
+    // A clock ahead ends it, one behind does not, unless it is too far off.
     #expect((answer.out == token) == (offset == "-1d"), "\(offset)")
     let next = try #require(try shifted("auth refresh --quiet"))
     #expect(next.status == 0, "\(next.err)")
     let status = try #require(try shifted("auth status"))
     #expect(status.out.contains("renewed on demand"), "\(status)")
-    // The right time again.
     let back = try home.coffer("auth token")
     #expect(back.status == 0, "\(back.err)")
     #expect(try server.takes(back.out))

@@ -2,7 +2,6 @@ import CofferTestSupport
 import Foundation
 import Testing
 
-/// The rules of set, get, delete, list and explain, one by one, on both real stores.
 @Suite(.tags(.process), .defaultRun)
 struct RouterRulesTests {
   @Test(arguments: [
@@ -175,7 +174,7 @@ struct RouterRulesTests {
     try home.transcript("get theme --domain ../one", err: "a domain name with a slash", exit: 64)
   }
 
-  /// Every byte under the home, but for the runs' own and the key.
+  /// Every byte under the home, except the runs' own and the key.
   private static func bytes(_ home: Home) throws -> Data {
     try FileManager.default.subpathsOfDirectory(atPath: home.path).sorted().filter { !$0.hasPrefix(".run") && $0 != "key" }
       .reduce(into: Data()) { $0 += FileManager.default.contents(atPath: "\(home.path)/\($1)") ?? Data() }

@@ -55,7 +55,7 @@ struct RunCommandTests {
     try home.transcript("run --env-file \(file) -- /bin/sh -c 'echo $TOKEN $MODE $DB'", out: "hunter2 a b s3cret-db\n")
     try home.transcript(
       "run --env-file \(file) -e MODE=coffer://github -- /bin/sh -c 'echo $MODE'", out: "hunter2\n")
-    // One of references alone is meant to be kept with a project, and to be read by all who work on it.
+    // A file of only references is meant to be shared in a project.
     let shared = try home.file("shared.env", "TOKEN=coffer://github\n", mode: 0o644)
     try home.transcript("run --env-file \(shared) -- /bin/sh -c 'echo $TOKEN'", out: "hunter2\n")
     _ = try home.file("shared.env", "TOKEN=coffer://github\nMODE=x\n", mode: 0o644)
@@ -171,8 +171,7 @@ struct RunCommandTests {
   func `with --mask a signal that comes before coffer knows that the command runs goes to it, closed pipes too`() throws {
     let home = try home()
     for (signal, number) in [("PIPE", 13), ("TERM", 15)] {
-      // What coffer does to its own signals once the command runs waits for a tenth of a second. A command that is told nothing
-      // ends by itself.
+      // Delays coffer's own signal changes once the command runs. A command that gets no signal ends by itself.
       let script = "trap 'exit 45' \(number); kill -\(signal) $PPID; for i in 1 2 3 4 5 6 7 8 9; do sleep 0.5; done; exit 9"
       let answer = try home.program([
         "strace", "-qq", "-o", home.path + "/trace", "-e", "trace=rt_sigaction", "-e", "inject=rt_sigaction:delay_enter=100000",
@@ -189,7 +188,6 @@ struct RunCommandTests {
     let answer = try home.coffer(
       "run --mask -e T=coffer://github -- bash -c 'exec > >(sleep 0.3; sed s/^/x/); echo hello $T; exit 5'")
     #expect(answer.out == "xhello <masked>\n" && answer.status == 5, "\(answer)")
-    // One that writes elsewhere is not waited for.
     let pid = home.path + "/left"
     let left = try home.coffer("run --mask -- /bin/sh -c 'sleep 900 >/dev/null 2>&1 & echo $! > \(pid); echo done'")
     #expect(left.out == "done\n" && left.status == 0)
@@ -206,7 +204,7 @@ struct RunCommandTests {
       environment: home.environment, opening: [0: ("/dev/null", O_RDONLY), 1: (out, O_WRONLY), 2: ("/dev/null", O_WRONLY)])
     #expect(try eventually { try home.exists("left") && home.content("out") == "<masked>\n" })
     let sleeper = try #require(try pid_t(home.content("left").trimmingCharacters(in: .newlines)))
-    // What the shell leaves is a zombie of coffer's until that has heard of it.
+    // The shell's orphan is coffer's zombie until coffer reaps it.
     #expect(
       eventually { (FileManager.default.contents(atPath: "/proc/\(child.id)/task/\(child.id)/children") ?? Data()).isEmpty })
     #expect(kill(child.id, 0) == 0 && kill(child.id, SIGTERM) == 0)
@@ -238,7 +236,7 @@ struct RunCommandTests {
     kill(child.id, SIGTERM)
     #expect(eventually { hasEnded(command) }, "the command was told")
     #expect(kill(child.id, 0) == 0, "what it printed waits for a reader")
-    // One that comes before the program knows that the command has ended goes to the command, so it is sent again.
+    // Until the program has seen the command's end, a signal goes to the command, so it is sent again.
     #expect(
       try eventually {
         kill(child.id, SIGTERM)
@@ -258,11 +256,10 @@ struct RunCommandTests {
     #expect(home.exists("ran"), "the command was let go on to its end")
     let told = try run("while echo line; do :; done; touch \(home.path)/told", ">/dev/full")
     #expect(told.status == 74 && !home.exists("told"), "a closed pipe ends it")
-    // A full disk, and the command is killed: the status is still that of the output.
     let killed = try run("echo hi; sleep 0.2; kill -9 $$", ">/dev/full")
     #expect(killed.status == 74, "\(killed)")
     #expect(try run("echo hi >&2; sleep 0.2; exit 3", "2>/dev/full").status == 74)
-    // A limit on the size of files comes with a signal to the writer, which is coffer.
+    // A file size limit sends a signal to the writer, which is coffer.
     let (long, out) = ("while echo line; do :; done; touch \(home.path)/limited", "\(home.path)/limit")
     let limited = try #require(
       try home.program(["sh", "-c", "ulimit -f 1; exec \(Home.coffer) run --mask -- sh -c '\(long)' >\(out)"]))
@@ -292,7 +289,7 @@ struct RunCommandTests {
     }
   }
 
-  /// Of a passphrase alone `-` is standard input.
+  /// `-` means standard input only for a passphrase.
   @Test(arguments: ["COFFER_KEY_FILE", "COFFER_IDENTITY"], ["", "--mask "])
   func `the command reads its standard input where a key's file is called -`(variable: String, mask: String) throws {
     let home = try home()

@@ -10,7 +10,6 @@ import Testing
 @testable import CofferFormats
 @testable import CofferTerminal
 
-/// Logins at a real server, by the program.
 @Suite(.tags(.campaign, .process), .wholeRun) struct ServerLoginTests {
   @Test(arguments: OAuthServer.Kind.present)
   func `a login, its token, git, a renewal and a logout that the server hears of`(kind: OAuthServer.Kind) throws {
@@ -23,10 +22,8 @@ import Testing
     let asked = "protocol=https\nhost=git.example\n\n"
     let answer = try home.coffer("credential git get", in: Data(asked.utf8)).out
     #expect(answer.hasPrefix("username=ada\npassword=\(first)\npassword_expiry_utc="))
-    // What git used is kept in one place.
     try home.transcript("credential git store", in: "protocol=https\nhost=git.example\nusername=ada\npassword=\(first)\n\n")
     #expect(try home.coffer("vault list").out.contains("https://") == false)
-    // What git was refused is renewed when it asks next.
     try home.transcript("credential git erase", in: "protocol=https\nhost=git.example\nusername=ada\npassword=\(first)\n\n")
     let second = try home.coffer("auth token").out
     #expect(second != first)
@@ -37,7 +34,7 @@ import Testing
     #expect(try server.control("counts")["refresh"] == 2)
     try home.transcript("auth logout", err: "coffer: note: logged out of git.example, account ada\n")
     #expect(try server.control("counts")["revoke"] == 1)
-    // Glewlwyd's access tokens live on without what renews them.
+    // Glewlwyd's access tokens outlive the refresh token.
     if kind != .glewlwyd { #expect(try !server.takes(third)) }
     try home.transcript("auth token", err: "nobody is logged in", exit: 1)
     try home.transcript("auth provider remove git.example --quiet")
@@ -85,7 +82,6 @@ import Testing
     try home.transcript("auth refresh --quiet")
     #expect(try metadata().attributes == today)
     #expect(try server.takes(home.coffer("auth token").out))
-    // What nothing renews is not said to be.
     try home.transcript("vault delete \(Home.host) ada --field refresh_token --forever --quiet")
     #expect(try home.coffer("auth status --json").out.contains("\"renewable\":false"))
   }
@@ -232,7 +228,6 @@ import Testing
     try home.transcript("vault get coffer.auth.provider corp", out: "client secret")
     try home.transcript("auth provider add corp --issuer https://b.example --client-id c2 --quiet")
     try home.transcript("vault list", out: "")
-    // Without a vault there is none to forget.
     try home.transcript(
       "auth provider add other --issuer https://b.example --client-id c2 --quiet --vault \(home.path)/none.sqlite")
   }
@@ -266,7 +261,7 @@ import Testing
       "browser", "#!/bin/sh\nprintf '%s' \"$*\" > '\(seen).new' && mv '\(seen).new' '\(seen)'\n", mode: 0o755)
     let terminal = try PseudoTerminal()
     let login = try terminal.coffer("auth login \(Home.host) --device\(opens ? "" : " --no-browser")", in: home)
-    // It asks the server whether the person has answered once the browser is there.
+    // It polls the server once the browser runs.
     try eventually("the server is asked") { try server.control("counts")["token", default: 0] > 0 }
     if opens {
       eventually("the browser runs") { home.exists("seen") }

@@ -4,7 +4,6 @@ import Testing
 
 @testable import CofferCLI
 
-/// Commands that tell what is so.
 @Suite(.tags(.process), .defaultRun)
 struct StatusCommandTests {
   @Test

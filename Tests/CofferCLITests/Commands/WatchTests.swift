@@ -4,7 +4,6 @@ import Testing
 
 @Suite(.tags(.process), .defaultRun)
 struct WatchTests {
-  /// A running `coffer`, with what it has printed so far.
   private struct Watching {
     let child: Child
     private let home: Home
@@ -23,7 +22,7 @@ struct WatchTests {
 
     func wait(_ condition: ([String]) -> Bool) -> Bool { eventually { condition(out) } }
 
-    /// Writes to `theme` of `domain`, each time another value, until the first line is there: the program has to get there first.
+    /// Writes to `theme` of `domain` until the first line appears: the program must start first.
     func waitForFirstLine(writingTo domain: String) throws -> Bool {
       var number = 0
       return try eventually {

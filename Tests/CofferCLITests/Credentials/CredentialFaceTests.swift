@@ -5,14 +5,12 @@ import Testing
 @testable import CofferCLI
 @testable import CofferTerminal
 
-/// What `coffer credential` answers, protocol by protocol.
 @Suite(.tags(.process), .wholeRun)
 struct CredentialFaceTests {
   private func object(_ answer: Home.Answer) throws -> [String: Any] {
     try #require(JSONSerialization.jsonObject(with: answer.bytes) as? [String: Any], "\(answer.err)")
   }
 
-  /// A vault in which the login `h.example` of ada has been given a second to live, and that second is over.
   private func withExpired() throws -> Home {
     let home = try Home.withVault()
     try home.transcript("vault set aws old --attribute aws_access_key_id=A --expires 1s", in: "k")
@@ -114,7 +112,7 @@ struct CredentialFaceTests {
     #expect(
       cargo.status == 0
         && cargo.out.contains(#"{"Err":{"caused-by":[],"kind":"other","message":"'cargo-registry:old': the item has expired"#))
-    // What git has for the host, and is live, is as good.
+    // A live git login for the host is as good.
     try home.transcript("vault set https://h.example ada", in: "live")
     try home.transcript("credential keyring get https://h.example", out: "live\n")
   }
@@ -152,7 +150,7 @@ struct CredentialFaceTests {
     try home.transcript("vault set cargo-registry:b --expires 1h", in: "t")
     let expiring = try cargo([#"{"v":1,"registry":{"index-url":"b"},"kind":"get"}"#])[0]
     #expect(expiring.contains(#""cache":"expires","expiration":"#))
-    // An end that no count of cargo's holds.
+    // An expiry that exceeds cargo's range.
     try home.transcript(
       "credential git store",
       in:
@@ -191,7 +189,7 @@ struct CredentialFaceTests {
     #expect(try keyring(["--output=json", "get", url, "ada"], "").out == #"{"password":"one"}"# + "\n")
     #expect(try keyring(["set", url, "ada"], "two\r\n").status == 0)
     try home.transcript("auth token pypi.example", out: "two")
-    // No scheme, no token of a host; and none of HTTPS for a URL of HTTP.
+    // Without a scheme there is no host token, and an HTTP URL gets none of HTTPS.
     for other in ["pypi.example:443", "http://pypi.example/simple/"] {
       #expect(try keyring(["get", other, "ada"], "").status == 1)
     }
@@ -215,7 +213,6 @@ struct CredentialFaceTests {
     #expect(try token("https://h.example git-user") == "git-user\ngit\n")
     try home.transcript("vault set https://h.example/a deploy", in: "path")
     #expect(try token("https://h.example/a/") == "deploy\npath\n" && token("https://h.example/b") == "a\nta\n")
-    // An item of the host that is no login is no token of its URLs.
     try home.transcript("vault set other.example ada", in: "x")
     #expect(try token("https://other.example").isEmpty && token("other.example") == "ada\nx\n")
   }
@@ -272,7 +269,7 @@ struct CredentialFaceTests {
     "", "Password: ", "Enter passphrase: ", "(ada@evil) Enter passphrase for /home/ada/id: ", "(ada@h) Verification code: ",
     "Are you sure you want to continue connecting (yes/no/[fingerprint])? ", "x\nEnter passphrase for key '/id': ",
     "Enter passphrase for key '/id\n': ", "@h's password: ", "ada@'s password: ", "Enter PIN for authenticator: ",
-    // git before the mend of CVE-2024-50349 decodes the user.
+    // git before the fix of CVE-2024-50349 decodes the user.
     "Password for 'https://bank.example/x@evil': ", "Password for 'https://bank.example?x@evil': ",
     "Username for 'https://bank.example#x@evil': ", "Password for 'https://bank.example/\u{301}x@evil': ",
     "Password for 'https://bank.example/x@\u{301}evil': ", "Password for 'https://bank%2eexample': ", "Password for 'h': ",

@@ -104,7 +104,7 @@ struct DockerCredentialTests {
     guard access("/usr/bin/python3", X_OK) == 0, try home.program(["docker", "--version"]) != nil else {
       try Test.skip("docker's client or python3 is not there")
     }
-    // All that a login asks of a registry is whether /v2/ opens.
+    // A login asks a registry only whether /v2/ opens.
     _ = try home.file("registry/v2/index.html", "{}")
     _ = try home.file("docker/config.json", #"{"credsStore":"coffer"}"#)
     let (script, password) = (try home.file("server.py", GitCredentialTests.server), try home.file("password", "ada:hunter2"))
@@ -129,7 +129,7 @@ struct DockerCredentialTests {
     #expect(done.status == 0 && done.out.contains("Login Succeeded"), "\(done)")
     try home.transcript("credential docker list", out: #"{"\#(registry)":"ada"}"# + "\n")
     try home.transcript("vault get docker:\(registry) ada", out: "hunter2")
-    // What docker keeps itself says that there is a login, and not its password.
+    // docker itself records the login, without the password.
     #expect(try !home.content("docker/config.json").contains("hunter2"))
     #expect(try docker(["logout", registry], "").status == 0)
     try home.transcript("credential docker list", out: "{}\n")

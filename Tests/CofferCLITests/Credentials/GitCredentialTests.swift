@@ -111,7 +111,7 @@ struct GitCredentialTests {
       out: speaks + "authtype=Bearer\ncredential=tok\nephemeral=0\nstate[]=coffer:revision=1\n")
     try home.transcript("credential git get", in: Self.place)
     try home.transcript("credential git get", in: speaks + "capability[]=\n" + Self.place)
-    // What is the same is not written again: the revision stays.
+    // An equal value is not written again: the revision stays.
     try home.transcript("credential git store", in: bearer + "state[]=coffer:revision=1\n")
     try home.transcript("vault get https://example.com --field revision", out: "1")
     try home.transcript("credential git erase", in: bearer + "state[]=coffer:revision=9\nstate[]=other:x\n")
@@ -144,7 +144,6 @@ struct GitCredentialTests {
     try Home().transcript("credential git get", in: Self.place, err: "there is no vault", exit: 78)
   }
 
-  /// Serves a repository over HTTP to whoever knows the password that stands in a file.
   static let server = """
     import base64, http.server, os, sys
     class Handler(http.server.SimpleHTTPRequestHandler):

@@ -4,7 +4,6 @@ import Testing
 
 @testable import CofferCLI
 
-/// The programs that `coffer credential` answers, as they are installed; one that is not is said and left out.
 @Suite(.tags(.process), .wholeRun)
 struct RealClientFaceTests {
   private func home() throws -> Home {
@@ -28,7 +27,7 @@ struct RealClientFaceTests {
     let answer = try run(
       home, [aws, "configure", "list", "--profile", "work"],
       with: ["AWS_CONFIG_FILE": config, "AWS_SHARED_CREDENTIALS_FILE": "/dev/null"])
-    // The second version of aws shows it by another command as well; both list where the key comes from.
+    // The second version of aws shows it by another command as well; both list the key's source.
     #expect(answer.status == 0 && answer.out.contains("MPLE") && answer.out.contains("custom-process"), "\(answer)")
     try home.transcript("vault delete aws work --forever --yes -q")
     let gone = try run(
@@ -52,7 +51,7 @@ struct RealClientFaceTests {
     _ = try home.file("tls", home.content("tls") + home.content("crt"))
     let server = try PasswordServer(home, letsIn: ["Bearer tok"], certificate: certificate)
     let url = "https://127.0.0.1:\(server.port)"
-    // Before 1.22 there was the beta alone.
+    // Before 1.22 only the beta existed.
     let minor = try run(home, [kubectl, "version", "--client"]).out.firstMatch(of: /v1\.(\d+)/).flatMap { Int($0.1) } ?? 0
     let config = try home.file(
       "kube",
@@ -124,7 +123,7 @@ struct RealClientFaceTests {
   @Test
   func `cargo logs in, reads an index that asks for a token, and logs out`() throws {
     let home = try home()
-    // Behind rustup's names: the folder that it looks for its toolchains in is another home's here.
+    // For rustup, whose toolchains are in another home.
     let own = (ProcessInfo.processInfo.environment["HOME"] ?? "/") + "/.rustup"
     home.environment["RUSTUP_HOME"] = ProcessInfo.processInfo.environment["RUSTUP_HOME"] ?? own
     let cargo = try home.client("cargo")
@@ -151,7 +150,6 @@ struct RealClientFaceTests {
       "[package]\nname = \"a\"\nversion = \"0.1.0\"\nedition = \"2021\"\n[dependencies]\nhello = { version = \"1\", registry = \"work\" }\n"
     )
     _ = try home.file("crate/src/lib.rs", "")
-    // cargo looks for its settings from where it runs.
     let lock = {
       try run(home, ["sh", "-c", "cd '\(home.path)/crate' && '\(cargo)' generate-lockfile --manifest-path '\(manifest)'"])
     }
@@ -168,7 +166,6 @@ struct RealClientFaceTests {
     try home.transcript("vault list")
   }
 
-  /// A package index of one package.
   private func index(_ home: Home) throws {
     let maker = """
       import sys, zipfile
@@ -185,7 +182,6 @@ struct RealClientFaceTests {
     try #require(made.status == 0, "\(made.err)")
   }
 
-  /// A server of packages that `ada` is let in to, whose password is in the vault.
   private func packages(_ home: Home) throws -> PasswordServer {
     let server = try PasswordServer(home, letsIn: ["ada:hunter2"])
     try index(home)
@@ -194,7 +190,7 @@ struct RealClientFaceTests {
     return server
   }
 
-  /// Where it has them, for whoever knows who asks, and who lets in.
+  /// Its URLs, without and with the user name.
   private func places(_ server: PasswordServer) -> (plain: String, named: String) {
     let plain = server.url + "/simple/"
     return (plain, plain.replacing("http://", with: "http://ada@"))
@@ -208,7 +204,7 @@ struct RealClientFaceTests {
     let (plain, named) = places(server)
     let version = try run(home, [pip, "--version"]).out.firstMatch(of: /pip (\d+)\.(\d+)/)
     let (major, minor) = (version.flatMap { Int($0.1) } ?? 0, version.flatMap { Int($0.2) } ?? 0)
-    // The option came with 23.1, and the question for a user with 26.
+    // The option came with 23.1, and the prompt for a user with 26.
     guard (major, minor) >= (23, 1) else { try Test.skip("pip is older than 23.1") }
     let urls = major < 26 ? [named] : [named, plain]
     for (number, url) in urls.enumerated() {
@@ -275,7 +271,7 @@ struct RealClientFaceTests {
       "package/.swiftpm/configuration/registries.json",
       #"{"authentication":{"127.0.0.1:\#(server.port)":{"type":"basic"}},"registries":{"[default]":{"supportsAvailability":false,"#
         + #""url":"\#(server.url)","allowInsecureHTTP":true}},"version":1}"#)
-    // The registry has no such package, and says so to who was let in.
+    // The registry lacks this package, and reports that to an admitted client.
     let answer = try home.coffer(
       "run --netrc \(server.url) -- sh -c '\(swift) package --package-path \(home.path)/package --netrc-file \"$NETRC\" resolve'")
     #expect(try server.asked().contains("/mona/list in"), "\(answer.err)")

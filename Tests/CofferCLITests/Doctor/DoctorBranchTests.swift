@@ -7,13 +7,12 @@ import Testing
 
 @testable import CofferCLI
 
-/// What `coffer doctor` finds beside single files: other vaults, agents, owners, limits.
+/// Findings of `coffer doctor` outside single files: other vaults, agents, owners, limits.
 @Suite(.tags(.process), .wholeRun)
 struct DoctorBranchTests {
   private struct Finding: Decodable { let check: String, severity: String, what: String, place: String?, cure: String }
   private struct Report: Decodable { let findings: [Finding] }
 
-  /// The findings of one check; every one has a cure, and the status says whether there is more than a note.
   private func findings(_ check: String, _ home: Home) throws -> [Finding] {
     let answer = try home.coffer("doctor --json")
     let found = try JSONDecoder().decode(Report.self, from: answer.bytes).findings
@@ -64,14 +63,12 @@ struct DoctorBranchTests {
       #expect(
         way != 2
           || quiet.first?.what.hasPrefix("not verified") == true && quiet.first?.cure.contains("coffer vault verify") == true)
-      // A page's head, which SQLite sees.
       let file = try FileHandle(forWritingTo: URL(fileURLWithPath: home.vault))
       try file.seek(toOffset: 8_192)
       try file.write(contentsOf: Data(repeating: 0x55, count: 7))
       try file.close()
       let pages = try checks()
       #expect(pages.map(\.severity) == ["problem"] && pages.first?.what.contains("damaged") == true, "\(way) \(pages)")
-      // A record's bytes, which the key alone tells.
       if way == 1 { try home.transcript("lock") }
       try put(sound)
       if way == 1 { try home.transcript("unlock --quiet --key-file \(key)") }
@@ -180,7 +177,7 @@ struct DoctorBranchTests {
     let home = try Home.sound()
     var words = ["sh", "-c", "ulimit -l 0; exec \(Home.coffer) doctor --json"]
     if geteuid() == 0 {
-      // No limit holds for root: as another user, whose home this then is.
+      // No limit holds for root: runs as another user, who gets the home.
       guard access("/usr/bin/setpriv", X_OK) == 0, Self.canRun(Home.coffer) else {
         try Test.skip("no setpriv, or another user cannot reach the program")
       }
@@ -195,7 +192,6 @@ struct DoctorBranchTests {
     #expect(found.first?.cure.contains("ulimit -l 8192") == true)
   }
 
-  /// Whether every folder above `path` lets other users in.
   private static func canRun(_ path: String) -> Bool {
     var url = URL(fileURLWithPath: path)
     while true {
@@ -206,7 +202,6 @@ struct DoctorBranchTests {
     }
   }
 
-  /// A home whose vault opens with the passphrase in its file `pass`, at the least cost that there is.
   private func cheap() throws -> (home: Home, places: Places) {
     let home = try Home()
     _ = try home.file("pass", "correct horse")

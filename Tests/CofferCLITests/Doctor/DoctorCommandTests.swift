@@ -13,7 +13,6 @@ struct DoctorCommandTests {
     return (answer.status, try #require(json["findings"] as? [[String: Any]]))
   }
 
-  /// The findings other than those about this machine's limits.
   private func texts(_ found: (status: Int32, findings: [[String: Any]])) -> [String] {
     found.findings.filter { $0["check"] as? String != "memory" }.map { "\($0["severity"] ?? "") \($0["what"] ?? "")" }
   }
@@ -30,7 +29,7 @@ struct DoctorCommandTests {
     try home.transcript("doctor -q")
   }
 
-  /// Where a secret can be read that is no value any more, by the file that is named.
+  /// Files in which a former value's secret may remain.
   enum Remnant: String, CaseIterable {
     case journal = ".app.plist.coffer", lastGood = ".app.plist.last-good", copy = "app.plist.damaged-2026", torn =
       "app.plist.damaged-2"

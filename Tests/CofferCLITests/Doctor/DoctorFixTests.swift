@@ -2,7 +2,6 @@ import CofferTestSupport
 import Foundation
 import Testing
 
-/// What other programs keep in the clear moves into the vault, and nothing is lost on the way.
 @Suite(.tags(.process), .wholeRun)
 struct DoctorFixTests {
   private func home() throws -> Home {

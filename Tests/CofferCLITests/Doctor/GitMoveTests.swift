@@ -5,10 +5,9 @@ import Testing
 
 @testable import CofferCLI
 
-/// After `doctor --fix` git finds each credential that it found before, wherever that is now.
 @Suite(.tags(.process), .wholeRun)
 struct GitMoveTests {
-  /// A home whose git asks its own helper `store`; the test is skipped where there is no git.
+  /// A home whose git uses its own helper `store`; skips the test without git.
   private func home(_ helper: String = "store") throws -> Home {
     let home = try Home.sound()
     try home.withHelpers()
@@ -20,7 +19,6 @@ struct GitMoveTests {
     return home
   }
 
-  /// What git finds for `description`, by the helpers that it is told to ask.
   private func fill(_ description: String, _ home: Home, path: String? = nil) throws -> String {
     let variables = path.map { ["PATH": $0] } ?? [:]
     let filled = try #require(try home.program(["git", "credential", "fill"], in: description + "\n\n", with: variables))
@@ -115,7 +113,6 @@ struct GitMoveTests {
     let lines = "https://zoe:p1@github.com\nhttps://ada:p2@github.com\nhttps://bob:p3@github.com\n"
     _ = try home.file(".git-credentials", lines)
     #expect(try fill(request, home) == "p1")
-    // The first one stays, and those behind it with it.
     let terminal = try PseudoTerminal()
     let child = try terminal.coffer("doctor --fix", in: home)
     terminal.shows("Move https://github.com/zoe ")
@@ -124,7 +121,6 @@ struct GitMoveTests {
     #expect(try child.wait() == 2)
     #expect(terminal.shown.contains("a line above it stays") && !terminal.shown.contains("Move https://github.com/ada"))
     #expect(try home.content(".git-credentials") == lines && fill(request, home) == "p1")
-    // One that the vault has already, from another time, comes where it stood in the file.
     try home.transcript("vault set https://github.com zoe", in: "p1")
     #expect(try home.coffer("doctor --fix --yes").status == 0)
     #expect(try home.content(".git-credentials").isEmpty && fill(request, home) == "p1")

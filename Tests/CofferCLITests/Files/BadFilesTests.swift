@@ -3,7 +3,6 @@ import Foundation
 import SystemPackage
 import Testing
 
-/// Files that are not what they should be: each has its exit status, a message with a cure, and nothing is changed.
 @Suite(.tags(.process), .defaultRun)
 struct BadFilesTests {
   private func refuses(
@@ -19,7 +18,7 @@ struct BadFilesTests {
     #expect(try Self.contents(home) == before, "nothing was changed", sourceLocation: location)
   }
 
-  /// Every file of the home by path, but for the runs' own.
+  /// Every file of the home by path, except the runs' own.
   private static func contents(_ home: Home) throws -> [String: Data] {
     var contents: [String: Data] = [:]
     for file in try FileManager.default.subpathsOfDirectory(atPath: home.path) where !file.hasPrefix(".run") {
@@ -48,7 +47,7 @@ struct BadFilesTests {
       let answer = try home.coffer("vault get s")
       #expect(answer.status == 65 || answer.status == 66, "\(length) bytes: \(answer.status) \(answer.err)")
     }
-    // SQLite reads a missing end of the last page as zeros: where it was zeros, nothing is missing.
+    // SQLite reads a missing end of the last page as zeros, so cut zeros are no loss.
     _ = try home.file("data/vault.sqlite", sound.dropLast())
     try home.transcript("vault get s", out: "value")
   }
@@ -110,7 +109,7 @@ struct BadFilesTests {
     try refuses(home, 77, "belongs to user 65534")
   }
 
-  /// Permission faults do not happen to root: as root, the program runs as another user who owns the home.
+  /// root meets no permission faults, so as root the program runs as another user who owns the home.
   @Test
   func `an unreadable vault and an unreadable property list are refused to their own user`() throws {
     let home = try filled()
@@ -135,7 +134,6 @@ struct BadFilesTests {
   func `a planted journal is refused, and the file it names survives`() throws {
     let home = try filled()
     let bystander = try home.file("bystander", "precious")
-    // A rollback journal whose tail names a super-journal: SQLite would delete the named file.
     let magic = Data([0xd9, 0xd5, 0x05, 0xf9, 0x20, 0xa1, 0x63, 0xd7])
     var journal = magic + Data(repeating: 0, count: 504)
     let name = Data(bystander.utf8)

@@ -2,14 +2,13 @@ import CofferTestSupport
 import Foundation
 import Testing
 
-/// What commands leave that were killed, and file systems that cannot rename without replacing.
+/// Leftovers of killed commands, and file systems that cannot rename without replacing.
 @Suite(.tags(.campaign, .kill, .process), .wholeRun)
 struct DraftTests {
   private func drafts(_ folder: String) throws -> [String] {
     try FileManager.default.contentsOfDirectory(atPath: folder).filter { $0.contains(".coffer-draft") }.sorted()
   }
 
-  /// Runs `coffer` under strace, which kills it at the `number`th call of `call`; nil where there is no strace that can.
   private func killed(_ home: Home, _ line: String, at call: String, _ number: Int) throws -> Int32? {
     try home.program(
       [
@@ -50,9 +49,7 @@ struct DraftTests {
     }
     #expect(left > 0)
     print("\(command): \(left) files left in \(rounds) kills, none after the next write")
-    // A command that was killed after its work was done may have left what it was to make.
     for name in ["copy", "other", "nk"] { unlink(home.path + "/" + name) }
-    // What it left where it was to write is removed by the next that writes there.
     let again = try home.coffer(command + " -q")
     #expect(try again.status == 0 && drafts(home.path).isEmpty, "\(again.err)")
     #expect(try home.coffer("doctor").out.contains("left a draft") == false)
@@ -104,7 +101,7 @@ struct DraftTests {
     unlink(folder + "/out")
     var kills = 0
     for call in ["pwrite64", "fdatasync", "fchmod", "linkat"] {
-      // The last of its kind is that of the output.
+      // The last of its kind is the output's.
       let number = trace.split(separator: "\n").count { $0.contains(" \(call)(") }
       guard number > 0 else { continue }
       for number in max(1, number - 1)...number {
@@ -119,7 +116,7 @@ struct DraftTests {
     #expect(kills > 0)
     print("\(line): \(kills) kills, nothing unfinished left")
     guard !line.contains("identity") else { return }
-    // At its last call only the rename is missing: strace lets the call be made, or not, before the signal.
+    // At the last call only the rename is missing: strace lets it happen or not.
     let status = try home.program(
       [
         "env", "-C", folder, "strace", "-f", "-qq", "-o", "/dev/null", "-e", "trace=rename", "-e",
@@ -158,7 +155,6 @@ struct DraftTests {
           taken += key == nil ? 0 : 1
         }
         if let key { #expect(try home.content("key") == key) }
-        // Killed once the vault stood there, and before this machine noted it.
         let isOlder = again.status == 73
         let list = try home.coffer("vault list", with: ["COFFER_KEY_FILE": home.path + "/key"])
         #expect(list.status == 0 && list.out.isEmpty, "\(call) \(number): \(list.err)")
@@ -193,7 +189,6 @@ struct DraftTests {
     try home.transcript(line, err: "was there already, and is taken for that of a command that was interrupted")
     #expect(try home.content("key") == key)
     try home.transcript("vault list", with: ["COFFER_KEY_FILE": home.path + "/key"])
-    // One that fails leaves what it found, and takes back what it made.
     let third = try Home()
     _ = try third.file("key", key)
     _ = try third.file("data", "in the way")

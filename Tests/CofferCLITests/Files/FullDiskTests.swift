@@ -2,7 +2,6 @@ import CofferTestSupport
 import Foundation
 import Testing
 
-/// What was stored can be read where there is no room for a byte more.
 @Suite(.tags(.root, .process), .defaultRun)
 struct FullDiskTests {
   @Test
@@ -24,7 +23,7 @@ struct FullDiskTests {
       #expect(backup.status == 0, "\(backup.err)")
       unlink(home.path + "/copy")
     }
-    // Whoever has to keep it open for long takes the room that others need too, and says what for.
+    // A process that keeps it open takes room that others need, and reports why.
     disk.empty()
     try home.transcript("agent start --quiet")
     defer { _ = try? home.coffer("agent stop") }
@@ -54,7 +53,6 @@ struct FullDiskTests {
   func `an export through a link leaves the old content where the disk is full`() throws {
     let home = try Home()
     let disk = try home.smallDisk("64k")
-    // More than what the old content has room for.
     try home.transcript("defaults write app long \(String(repeating: "x", count: 20_000))")
     _ = try home.file("disk/list", "old")
     try FileManager.default.createSymbolicLink(atPath: home.path + "/link", withDestinationPath: disk.path + "/list")

@@ -4,7 +4,6 @@ import Testing
 
 @Suite(.tags(.process), .wholeRun)
 struct OutputPathTests {
-  /// Runs `coffer` in the home's own folder.
   private func here(_ home: Home, _ line: String, in input: String = "") throws -> (status: Int32, out: String, err: String)? {
     try home.program(["env", "-C", home.path, Home.coffer] + Home.words(line), in: input)
   }

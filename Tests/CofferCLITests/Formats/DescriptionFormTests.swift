@@ -5,7 +5,6 @@ import Testing
 
 @testable import CofferCLI
 
-/// The lines by which an editor changes what describes an item.
 @Suite struct DescriptionFormTests {
   private static func item(_ metadata: ItemMetadata) throws -> VaultItem {
     let moment = Date(timeIntervalSince1970: 0)
@@ -14,7 +13,7 @@ import Testing
       revision: 1, valueBytes: 0)
   }
 
-  /// All of the form was one line, a comment: what described the item was cleared without a word.
+  /// The whole form once became one comment line, which silently cleared the description.
   @Test func `an editor that ends lines with a carriage return and a newline changes what was changed and nothing else`() throws {
     let item = try Self.item(ItemMetadata(label: "Mail", attributes: ["user": "ann", "env": "prod"]))
     let edited = DescriptionForm.text(of: item).replacing("label: Mail", with: "label: Post").replacing("\n", with: "\r\n")

@@ -9,7 +9,6 @@ import Testing
 
 @Suite(.tags(.campaign, .process), .wholeRun)
 struct EnvExportTests {
-  /// What shells expand, run or take for an end, and what editors and terminals put into files.
   private static let pieces: [String] = [
     "'", "\"", "\\", "$", "`", "$(touch pwned)", "`touch pwned`", "${HOME}", "$HOME", "\n", "\r", "\t", " ", "!", "!!", "#", ";",
     "&",
@@ -73,7 +72,7 @@ struct EnvExportTests {
     "MAIL", "MAILPATH", "RPS1", "RPS2", "RPROMPT", "RPROMPT2", "SPROMPT", "PROMPT_EOL_MARK", "POSTEDIT", "WATCHFMT", "TIMEFMT",
   ]
 
-  /// The names that shells here list, and those that they may not.
+  /// The names that shells here list, and the unlisted ones.
   private static func names(_ home: Home) throws -> Swift.Set<String> {
     let modules = ["datetime", "system", "mapfile", "langinfo", "zleparameter", "sched", "parameter"].map { "zsh/\($0)" }
     var names = Swift.Set(unlisted)
@@ -106,7 +105,7 @@ struct EnvExportTests {
           Test.skipPart(without: shell[0])
           continue
         }
-        // Mail is looked for a second later, and what names the mistyped command asks.
+        // Mail is checked a second later, together with names read after a mistyped command.
         terminal.type(
           "MAILCHECK=1; [ -z \"$ZSH_VERSION\" ] || setopt prompt_subst correct\n. \(file)\necho \"sourced-$((1 + 1))\"\n")
         terminal.shows("sourced-2")
@@ -137,7 +136,6 @@ struct EnvExportTests {
       try home.transcript(
         "vault export --reveal --format env", err: "'app/\(name)': the account is a variable of a shell's own", exit: 2)
     }
-    // What it protects from, with the file that would have been written.
     let file = try home.file("f", "RANDOM='a[$(touch \(home.path)/pwned)]'\n")
     if try home.program(["bash", "-c", ". \(file)"]) != nil { #expect(home.exists("pwned")) }
   }

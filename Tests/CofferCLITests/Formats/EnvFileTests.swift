@@ -14,7 +14,7 @@ import Testing
     }
   }
 
-  /// To count the lines from the beginning for each entry took the square of them.
+  /// Counting lines from the beginning for each entry took quadratic time.
   @Test func `a file of very many lines is read as fast as one of few, and an error names the line`() throws {
     let lines = String(repeating: "A=\n\n", count: 20_000)
     #expect(try read(lines).count == 20_000)

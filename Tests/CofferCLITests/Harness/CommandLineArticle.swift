@@ -1,12 +1,11 @@
 import Foundation
 import Testing
 
-/// The pages about the command line, as the catalogue has them.
 enum CommandLineArticle {
   static let root = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
     .deletingLastPathComponent().deletingLastPathComponent()
 
-  /// The text of the first page, and then of each page that it links to, in that order: later answers rest on earlier commands.
+  /// The first page and the pages that it links to, in order: later answers depend on earlier commands.
   static func text() throws -> String {
     let first = try page("CommandLine")
     let others = first.matches(of: /(?m)^\| <doc:(CommandLine\w+)> \|/).map { String($0.1) }
@@ -31,7 +30,6 @@ enum CommandLineArticle {
     return found
   }
 
-  /// The rows of the tables in the sections `heading`, without their heads, cell by cell and without backticks.
   static func table(_ heading: String) throws -> [[String]] {
     var (rows, isHead) = ([[String]](), true)
     for line in try sections(heading) {

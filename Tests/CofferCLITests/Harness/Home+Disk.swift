@@ -3,8 +3,7 @@ import Foundation
 import Testing
 
 extension Home {
-  /// A file system of its own in the home's folder `disk`, so small that it can be filled; the test is skipped where none can be
-  /// mounted.
+  /// A small file system in the home's folder `disk`; skips the test if none can be mounted.
   ///
   /// - Parameter size: as tmpfs takes it.
   func smallDisk(_ size: String) throws -> SmallDisk {
@@ -18,7 +17,7 @@ extension Home {
 
   final class SmallDisk {
     let path: String
-    /// Its folder can be removed once nothing is mounted there.
+    /// Its folder can be removed once it is unmounted.
     private let home: Home
     private var filler: String { path + "/filler" }
 
@@ -26,7 +25,6 @@ extension Home {
 
     deinit { umount2(path, Int32(MNT_DETACH)) }
 
-    /// Takes all of its room.
     func fill() {
       let file = open(filler, O_WRONLY | O_CREAT | O_APPEND, 0o600)
       defer { close(file) }
@@ -34,7 +32,6 @@ extension Home {
       while write(file, block, block.count) > 0 {}
     }
 
-    /// Gives it back.
     func empty() { unlink(filler) }
   }
 }

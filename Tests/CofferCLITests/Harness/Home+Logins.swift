@@ -3,10 +3,9 @@ import Foundation
 import Testing
 
 extension Home {
-  /// The host that a home logs in to.
   static let host = "git.example"
 
-  /// A home that is logged in at `server` as ada, with a token that lives for `seconds`; the next ones live for an hour.
+  /// A home logged in at `server` as ada, with a token for `seconds`; later ones live for an hour.
   static func loggedIn(_ server: OAuthServer, for seconds: Int = 3600) throws -> Home {
     let home = try Home.withVault()
     try home.know(server)
@@ -16,7 +15,6 @@ extension Home {
     return home
   }
 
-  /// Gives the server the host's name.
   func know(_ server: OAuthServer) throws {
     var line = "auth provider add \(Self.host) --issuer \(server.issuer) --client-id \(server.kind.client) --scope read"
     if let secret = server.kind.secret { line += " --client-secret-file \(try file("secret", secret))" }
@@ -24,7 +22,7 @@ extension Home {
     unlink("\(path)/secret")
   }
 
-  /// Logs in by a code where the server has that, and else with the browser.
+  /// Logs in by code if the server supports it, otherwise with the browser.
   func logIn(
     _ server: OAuthServer, as account: String = "ada", web: Bool? = nil, _ location: SourceLocation = #_sourceLocation
   ) throws {
@@ -34,7 +32,6 @@ extension Home {
     #expect(end.status == 0, "\(end.err)", sourceLocation: location)
   }
 
-  /// A login that waits for its person.
   func startLogin(
     _ server: OAuthServer, as account: String = "ada", by tracer: [String] = [], web: Bool? = nil
   ) throws -> StartedLogin {
@@ -43,7 +40,7 @@ extension Home {
     return StartedLogin(command: try start(by: tracer, words), isWeb: isWeb)
   }
 
-  /// Starts `coffer` with `words`, below the program `tracer` where that is given.
+  /// Starts `coffer` with `words`, below the program `tracer` if given.
   func start(by tracer: [String] = [], _ words: [String]) throws -> StartedCommand {
     let files = try ["in", "out", "err"].map { try file(".run/\(UUID().uuidString).\($0)") }
     let all = tracer + [Self.coffer] + words
@@ -54,13 +51,12 @@ extension Home {
   }
 }
 
-/// A command that goes on while the test does something else.
 struct StartedCommand {
   let child: Child
   let file: String
   let errors: String
 
-  /// What it has printed, once that has `count` lines; nil where it ends before.
+  /// Its output, once it has `count` lines; nil if it ends before.
   func lines(_ count: Int) throws -> [String]? {
     let deadline = Date().addingTimeInterval(60)
     while Date() < deadline {
@@ -73,22 +69,18 @@ struct StartedCommand {
     return nil
   }
 
-  /// Its status, and all that it printed.
   func end() throws -> (status: Int32, out: String, err: String) {
     let status = try child.wait()
     return (status, try String(contentsOfFile: file, encoding: .utf8), try String(contentsOfFile: errors, encoding: .utf8))
   }
 }
 
-/// A login under way.
 struct StartedLogin {
   let command: StartedCommand
   let isWeb: Bool
 
-  /// What it says to the person: the page, and the code where there is one; nil where it has ended.
   func page() throws -> [String]? { try command.lines(isWeb ? 1 : 2) }
 
-  /// Has the person do what it says; false where it ended before it said anything.
   @discardableResult
   func answer(_ server: OAuthServer) throws -> Bool {
     guard let page = try page() else { return false }

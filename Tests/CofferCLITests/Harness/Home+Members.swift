@@ -3,7 +3,6 @@ import Foundation
 import Testing
 
 extension Home {
-  /// A home without a vault, with an identity in its file `me`.
   static func withIdentity() throws -> (home: Home, recipient: String) {
     let home = try Home()
     let made = try home.coffer("vault identity new \(home.path)/me")
@@ -12,9 +11,7 @@ extension Home {
     return (home, made.out.trimmingCharacters(in: .newlines))
   }
 
-  /// Runs a command that prints the invitation, and checks what it says of it.
-  ///
-  /// - Parameter said: a part of what else it says.
+  /// Runs a command that prints the invitation, and checks its messages.
   @discardableResult
   func changesKey(_ line: String, _ said: String = "", _ location: SourceLocation = #_sourceLocation) throws -> String {
     let answer = try coffer(line)

@@ -5,8 +5,8 @@ import Foundation
 import SystemPackage
 
 extension Home {
-  /// A home with a vault that a passphrase opens, in the file `pass` too, at the least cost that the program leaves as it is; and
-  /// the text of a recovery code that opens it as well.
+  /// A home with a passphrase vault, the passphrase also in the file `pass`, at the least cost that the program keeps; and a
+  /// recovery code.
   static func withPassphrase(_ passphrase: String) throws -> (home: Home, code: String) {
     let home = try Home()
     _ = try home.file("pass", passphrase)

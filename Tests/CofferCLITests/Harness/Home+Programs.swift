@@ -13,7 +13,7 @@ extension Home {
     try text.utf8Span.span.bytes.withUnsafeBytes { raw in try SecretBytes(copying: raw) }
   }
 
-  /// A folder on PATH in which this program has the names that others look for.
+  /// A folder on PATH with this program under other programs' helper names.
   func withHelpers() throws {
     let bin = path + "/bin"
     try FileManager.default.createDirectory(atPath: bin, withIntermediateDirectories: true)
@@ -23,7 +23,7 @@ extension Home {
     environment["PATH"] = "\(bin):/usr/local/bin:/usr/bin:/bin"
   }
 
-  /// Runs another program in this home's environment; nil where it is not installed.
+  /// Runs another program in this home's environment; nil if it is not installed.
   func program(
     _ words: [String], in input: String = "", with variables: [String: String] = [:]
   ) throws -> (status: Int32, out: String, err: String)? {

@@ -3,9 +3,9 @@ import Foundation
 import Testing
 
 extension Home {
-  /// A home that names a place on a server, where nothing is yet; the test is skipped where PostgreSQL is not installed.
+  /// A home with an unused place on a server; skips the test without PostgreSQL.
   ///
-  /// - Parameter options: what stands behind `?` in the place.
+  /// - Parameter options: the query of the place.
   static func onServer(_ server: DatabaseServer? = nil, _ options: String = "") throws -> Home {
     let server = try server ?? DatabaseServer.shared
     let home = try Home()
@@ -13,7 +13,7 @@ extension Home {
     return home
   }
 
-  /// The same with a vault that a key file opens, which the environment names.
+  /// The same with a vault and its key file in the environment.
   static func withSharedVault(_ server: DatabaseServer? = nil, _ options: String = "") throws -> Home {
     let home = try onServer(server, options)
     try home.transcript("init --quiet --new-key-file \(home.path)/key")
@@ -21,15 +21,12 @@ extension Home {
     return home
   }
 
-  /// Another machine, which opens the same vault with the same key file.
   func otherMachine() throws -> Home {
     let other = try Home()
     for name in ["COFFER_VAULT", "COFFER_KEY_FILE"] { other.environment[name] = environment[name] }
     return other
   }
 
-  /// The place of the vault that the environment names.
   var place: String { environment["COFFER_VAULT"] ?? "" }
-  /// The schema that it is in.
   var schema: String { "coffer_\(place.drop { $0 != "#" }.dropFirst())" }
 }

@@ -7,8 +7,8 @@ import Testing
 @testable import CofferCLI
 
 extension Home {
-  /// A home with a vault that a key file opens, which the environment names: no passphrase, so no Argon2id run. Made in this
-  /// process, because most tests of commands begin with one.
+  /// A home with a vault and its key file in the environment. Without a passphrase, so no Argon2id run, and made in this
+  /// process, as most command tests begin with one.
   static func withVault() throws -> Home {
     let home = try Home()
     let places = Places(home: FilePath(home.path))
@@ -19,7 +19,6 @@ extension Home {
     return home
   }
 
-  /// A home with all that a sound one has: doctor finds nothing.
   static func sound() throws -> Home {
     let home = try Home.withVault()
     try FileManager.default.createDirectory(atPath: home.path + "/run", withIntermediateDirectories: true)
@@ -28,6 +27,5 @@ extension Home {
     return home
   }
 
-  /// The same without the variable: locked.
   func locked() { environment["COFFER_KEY_FILE"] = nil }
 }

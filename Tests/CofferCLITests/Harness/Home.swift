@@ -4,7 +4,7 @@ import Foundation
 import SystemPackage
 import Testing
 
-/// A folder of its own for one test, with the built `coffer` working in it and nothing inherited from who runs the tests.
+/// A separate folder for one test, in which the built `coffer` runs without the environment of the test runner.
 final class Home {
   private let folder: TestFolder
   var path: String { folder.path.string }
@@ -18,10 +18,9 @@ final class Home {
     ]) { $1 }
   }
 
-  // What a prompt unlocks an agent keeps, which outlives the command.
+  // A prompt that unlocks starts an agent, which outlives the command.
   deinit { if exists("run/agent.sock") { _ = try? coffer("agent stop") } }
 
-  /// The program, beside the test bundle.
   static let coffer = URL(fileURLWithPath: "/proc/self/exe").resolvingSymlinksInPath()
     .deletingLastPathComponent().appendingPathComponent("coffer").path
 
@@ -36,8 +35,8 @@ final class Home {
     if mode & 0o111 == 0 {
       try content.write(to: URL(fileURLWithPath: file))
     } else {
-      // By another program: a test beside this one may start a program just then, which holds what is open for writing here until
-      // its exec, and nobody can execute the file meanwhile.
+      // By another program: a child of a parallel test may hold files open for writing here until its exec, and meanwhile
+      // nobody can execute the file.
       try content.write(to: URL(fileURLWithPath: file + ".new"))
       defer { unlink(file + ".new") }
       let copy = Process()
@@ -58,7 +57,6 @@ final class Home {
     return lstat("\(path)/\(name)", &facts) == 0 ? facts.st_mode & 0o7777 : 0
   }
 
-  /// What the program answered.
   struct Answer {
     let status: Int32
     let bytes: Data
@@ -66,7 +64,6 @@ final class Home {
     var out: String { String(decoding: bytes, as: UTF8.self) }
   }
 
-  /// Runs `coffer` with the words of `line`; single quotes keep a word together.
   @discardableResult
   func coffer(
     _ line: String, in input: Data = Data(), with variables: [String: String] = [:], descriptors: [Int32: String] = [:]
@@ -82,7 +79,7 @@ final class Home {
     return Answer(status: status, bytes: try read(files[1]), err: String(decoding: try read(files[2]), as: UTF8.self))
   }
 
-  /// Runs `coffer` as the user `user`, through setpriv(1) when that is another one.
+  /// Runs `coffer` as `user`, through setpriv(1) if that is another one.
   func run(as user: uid_t, _ arguments: [String]) throws -> (status: Int32, text: String) {
     let process = Process()
     let output = Pipe()
@@ -100,8 +97,7 @@ final class Home {
     return (process.terminationStatus, text)
   }
 
-  /// One line of a transcript: the command, what it reads, and all that it answers. Messages may be given by a part of them;
-  /// without one there must be none.
+  /// A command, its input and its output. A part of a message suffices; without one there must be none.
   func transcript(
     _ line: String, in input: String? = nil, with variables: [String: String] = [:], out: String = "", err: String = "",
     exit status: Int32 = 0, _ location: SourceLocation = #_sourceLocation
@@ -115,7 +111,7 @@ final class Home {
 
   static func words(_ line: String) -> [String] {
     var words: [String] = []
-    // Not among characters: a combining mark after a blank makes one character of both.
+    // By Unicode scalars: a combining mark after a blank forms one character with it.
     for (index, part) in line.unicodeScalars.split(separator: "'", omittingEmptySubsequences: false).enumerated() {
       words += index.isMultiple(of: 2) ? part.split(separator: " ").map(String.init) : [String(part)]
     }
@@ -123,13 +119,13 @@ final class Home {
   }
 }
 
-/// A started `coffer`, or another program: in a session of its own, so that it has no terminal but one that a test gives it.
+/// A started `coffer` or other program, in a separate session, so that its only terminal is one from the test.
 final class Child {
   let id: pid_t
-  /// Whether it was ended by a signal that had the kernel write its memory to a file.
+  /// Whether a signal ended it that made the kernel dump core.
   private(set) var leftCore = false
 
-  /// - Parameter opening: what each descriptor opens, in ascending order.
+  /// - Parameter opening: the file for each descriptor, in ascending order.
   init(
     _ arguments: [String], environment: [String: String], opening: [Int32: (path: String, flags: Int32)],
     program: String = Home.coffer
@@ -137,7 +133,7 @@ final class Child {
     var actions = posix_spawn_file_actions_t()
     posix_spawn_file_actions_init(&actions)
     defer { posix_spawn_file_actions_destroy(&actions) }
-    // Other tests' pipes are open meanwhile: a child that held their ends would keep their readers and writers waiting.
+    // Pipes of other tests are open: a child with their ends would keep their readers and writers waiting.
     Self.close(from: 3, &actions)
     for (descriptor, file) in opening.sorted(by: { $0.key < $1.key }) {
       posix_spawn_file_actions_addopen(&actions, descriptor, file.path, file.flags, 0)
@@ -148,7 +144,7 @@ final class Child {
     var none = sigset_t()
     sigemptyset(&none)
     posix_spawnattr_setsigmask(&attributes, &none)
-    // A signal that whoever runs the tests ignores would be ignored by the child too: nohup does so with SIGHUP.
+    // The child would inherit signals that the test runner ignores: nohup does so with SIGHUP.
     var all = sigset_t()
     sigfillset(&all)
     posix_spawnattr_setsigdefault(&attributes, &all)
@@ -163,20 +159,20 @@ final class Child {
     id = child
   }
 
-  /// Behind _GNU_SOURCE, so asked for by its name; a C library without it has the children hold what they are given.
+  /// Behind _GNU_SOURCE, so looked up by name; without it the children inherit descriptors.
   private static func close(from first: Int32, _ actions: inout posix_spawn_file_actions_t) {
     typealias AddCloseFrom = @convention(c) (UnsafeMutablePointer<posix_spawn_file_actions_t>, Int32) -> Int32
     guard let symbol = dlsym(nil, "posix_spawn_file_actions_addclosefrom_np") else { return }
     _ = unsafeBitCast(symbol, to: AddCloseFrom.self)(&actions, first)
   }
 
-  /// Whether it has ended; it is waited for all the same.
+  /// Whether it has ended; it still must be waited for.
   func hasEnded() throws -> Bool {
     var facts = siginfo_t()
     return waitid(P_PID, id_t(id), &facts, WEXITED | WNOHANG | WNOWAIT) == 0 && facts.si_signo == SIGCHLD
   }
 
-  /// The exit status as a shell gives it. A child that takes ten minutes hangs, however busy the machine, and is killed.
+  /// The exit status as in a shell. A child that takes ten minutes hangs, even on a busy machine, and is killed.
   func wait() throws -> Int32 {
     var status: Int32 = 0
     let deadline = Date() + 600

@@ -1,9 +1,7 @@
 import Foundation
 import Testing
 
-/// Sockets of this machine, as bare as the kernel has them.
 enum LocalAddress {
-  /// A socket bound to `path`, listening where it shall.
   static func listener(_ path: String, backlog: Int32? = 16) throws -> Int32 {
     let descriptor = try make()
     try #require(use(path) { bind(descriptor, $0, $1) } == 0, "bind \(path)")
@@ -11,7 +9,6 @@ enum LocalAddress {
     return descriptor
   }
 
-  /// A socket connected to `path`.
   static func connection(_ path: String) throws -> Int32 {
     let descriptor = try make()
     try #require(use(path) { connect(descriptor, $0, $1) } == 0, "connect \(path)")

@@ -2,7 +2,7 @@ import CofferTestSupport
 import Foundation
 import Testing
 
-/// A server of files on this machine, which lets in who has one of the given credentials: `user:password`, or a whole header.
+/// A local file server for clients with one of the credentials: `user:password`, or a whole header.
 final class PasswordServer {
   private let home: Home
   private let server: Child
@@ -10,7 +10,7 @@ final class PasswordServer {
   let port: String
 
   /// - Parameter certificate: a file with a key and its certificate; nil for plain HTTP.
-  /// - Returns: nil where there is no python3.
+  /// - Returns: nil without python3.
   init(_ home: Home, letsIn credentials: [String], certificate: String? = nil) throws {
     try Self.needPython()
     self.home = home
@@ -39,7 +39,7 @@ final class PasswordServer {
 
   var url: String { "http://127.0.0.1:\(port)" }
 
-  /// The paths that were asked for, with `in` or `out` behind them.
+  /// The requested paths, each followed by `in` or `out`.
   func asked() throws -> [String] {
     guard home.exists("\(name)/port.log") else { return [] }
     return try home.content("\(name)/port.log").split(separator: "\n").map(String.init)
@@ -76,7 +76,7 @@ final class PasswordServer {
 }
 
 extension Home {
-  /// The path of a program that whoever runs the tests has on PATH; the test is skipped where there is none.
+  /// The path of a program on the test runner's PATH; skips the test if there is none.
   func client(_ name: String) throws -> String {
     let folders = (ProcessInfo.processInfo.environment["PATH"] ?? "/usr/bin:/bin").split(separator: ":")
     let found = folders.map { folder in "\(folder)/\(name)" }.first { (path: String) in access(path, X_OK) == 0 }

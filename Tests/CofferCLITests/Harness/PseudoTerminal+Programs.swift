@@ -2,7 +2,7 @@ import Foundation
 import Testing
 
 extension PseudoTerminal {
-  /// Starts another program with this as its only terminal; nil where it is not installed.
+  /// Starts another program with this as its only terminal; nil if it is not installed.
   func program(_ words: [String], in home: Home, with variables: [String: String] = [:]) throws -> Child? {
     let folders = words[0].hasPrefix("/") ? [""] : (home.environment["PATH"] ?? "").split(separator: ":").map { $0 + "/" }
     let files: [String] = folders.map { $0 + words[0] }

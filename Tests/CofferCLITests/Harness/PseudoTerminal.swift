@@ -2,13 +2,11 @@ import CofferTestSupport
 import Foundation
 import Testing
 
-/// A terminal whose other end a test holds: what the program asks is read from it, what a person types is written to it.
 final class PseudoTerminal {
   private let controller: Int32
   let path: String
 
-  /// - Parameter size: the columns and lines that the terminal says it has: enough for most messages and for lists without a
-  ///   pager, unless given. With nil it says nothing of them.
+  /// - Parameter size: by default enough for most messages and for lists without a pager. With nil none is reported.
   init(_ size: (columns: Int, lines: Int)? = (200, 1000)) throws {
     controller = open("/dev/ptmx", O_RDWR | O_NOCTTY | O_CLOEXEC)
     // unlockpt and ptsname are behind _XOPEN_SOURCE: these are their requests, TIOCSPTLCK and TIOCGPTN.
@@ -24,7 +22,7 @@ final class PseudoTerminal {
 
   deinit { vanish() }
 
-  /// Closes the window: whoever has the terminal is hung up on.
+  /// Closes the window, which hangs up the terminal's processes.
   func vanish() {
     if isThere { close(controller) }
     isThere = false
@@ -32,7 +30,7 @@ final class PseudoTerminal {
 
   private var isThere = true
 
-  /// Starts `coffer` with this as its only terminal. The first terminal that the leader of a session opens becomes its own.
+  /// The first terminal that a session leader opens becomes its own.
   func coffer(_ line: String, in home: Home, standardInput: String? = nil) throws -> Child {
     try Child(
       Home.words(line), environment: home.environment,
@@ -51,9 +49,9 @@ final class PseudoTerminal {
     _ = write(controller, bytes, bytes.count)
   }
 
-  /// Reads until `text` was shown; everything shown so far.
+  /// Reads until `text` was shown; returns everything shown so far.
   ///
-  /// - Parameter look: called again and again meanwhile.
+  /// - Parameter look: called repeatedly meanwhile.
   @discardableResult
   func shows(_ text: String, every look: () -> Void = {}, _ location: SourceLocation = #_sourceLocation) -> String {
     let deadline = Date() + 120
@@ -70,7 +68,7 @@ final class PseudoTerminal {
     return shown
   }
 
-  /// Reads until no program has the terminal open any more.
+  /// Reads until no program has the terminal open.
   func showsAll() {
     var buffer = [UInt8](repeating: 0, count: 4096)
     while case let count = read(controller, &buffer, buffer.count), count > 0 {

@@ -2,7 +2,7 @@ import CofferTestSupport
 import Foundation
 import Testing
 
-/// A system call of a program, the `number`th of its name: strace(1) can kill the program there, or have the call fail.
+/// A program's system call, the `number`th of its name: strace(1) can kill the program there, or fail the call.
 struct TracedCall: CustomStringConvertible {
   let name: String
   let number: Int
@@ -10,7 +10,6 @@ struct TracedCall: CustomStringConvertible {
   var description: String { "\(name) \(number)" }
   /// The words before a program that is killed at this call.
   var killer: [String] { tracer("signal=SIGKILL") }
-  /// The words before a program whose call fails with EIO.
   var failure: [String] { tracer("error=EIO") }
 
   private func tracer(_ fault: String) -> [String] {
@@ -21,14 +20,12 @@ struct TracedCall: CustomStringConvertible {
 }
 
 extension Home {
-  /// The words before a program that cannot hide itself, so that an ordinary user sees its memory, its environment, and in
-  /// strace(1) its paths.
   static let visible = [
     URL(fileURLWithPath: coffer).deletingLastPathComponent().appendingPathComponent("TestTool").path, "visible",
   ]
 
-  /// Runs `coffer` with the words of `line` under strace(1) with `options`, which writes to the file `trace`; the test is skipped
-  /// where nothing can be traced, and fails where a fault is asked for and none happened.
+  /// Runs `coffer` with the words of `line` under strace(1) with `options`. Skips the test if tracing is impossible; fails
+  /// if a requested fault did not happen.
   func traced(
     _ options: [String], _ line: String, in input: String = "", _ location: SourceLocation = #_sourceLocation
   ) throws -> (status: Int32, out: String, err: String) {
@@ -42,12 +39,12 @@ extension Home {
     return answer
   }
 
-  /// Those of the calls `names` that the program `words` makes, in their order; the test is skipped where nothing can be traced.
+  /// The calls `names` of the program `words`, in order. Skips the test if tracing is impossible.
   func calls(_ names: String, of words: [String]) throws -> [TracedCall] {
     try calls(names) { tracer in try program(tracer + words)?.status }
   }
 
-  /// The same of a program that `run` runs, with the words given to it before its own.
+  /// The same for a program that `run` starts, given the words before the program's own.
   func calls(_ names: String, _ run: ([String]) throws -> Int32?) throws -> [TracedCall] {
     let log = path + "/trace"
     defer { unlink(log) }
@@ -56,7 +53,7 @@ extension Home {
     }
     var (counts, calls) = ([String: Int](), [TracedCall]())
     for line in try content("trace").split(separator: "\n") {
-      // PID NAME(ARGUMENTS) = RESULT; other lines tell of signals, and how a call went on.
+      // PID NAME(ARGUMENTS) = RESULT; other lines are signals and continued calls.
       guard let name = line.split(separator: " ").dropFirst().first?.split(separator: "(").first.map(String.init),
         name.allSatisfy({ $0.isLetter || $0.isNumber || $0 == "_" })
       else { continue }

@@ -6,7 +6,6 @@ import Testing
 @testable import CofferCLI
 @testable import CofferTerminal
 
-/// The examples of the help.
 @Suite(.tags(.process), .defaultRun)
 struct ExampleLineTests {
   @Test
@@ -58,7 +57,7 @@ struct ExampleLineTests {
     var count = 0
     for path in ran {
       for example in Example.of(path) {
-        // What is typed, what needs another program, and what has another answer in a small vault.
+        // Interactive examples, and those that need another program or a larger vault.
         guard example.line.hasPrefix("coffer "),
           !["typed", "editor", "secret of its own"].contains(where: example.purpose.contains),
           !["--secret", "|", "env=prod", "ada-old", "--clip", "--forever", "--field pin"].contains(
@@ -66,7 +65,6 @@ struct ExampleLineTests {
         else { continue }
         let line = try #require(Self.words(example.line)).map { $0.isEmpty || $0.contains(" ") ? "'\($0)'" : $0 }
         let answer = try home.coffer(line.map { $0 == "token.txt" ? token : $0 }.joined(separator: " "))
-        // An audit that finds something is 2.
         #expect(answer.status == 0 || path == "vault audit" && answer.status == 2, "\(example.line): \(answer.err)")
         count += 1
       }
@@ -75,7 +73,7 @@ struct ExampleLineTests {
     #expect(count > 40)
   }
 
-  /// The words of the first call of coffer in a line of a shell; nil where it is only named.
+  /// The words of the first call of coffer in a shell line; nil if it is only named.
   static func words(_ line: String) -> [String]? {
     guard let start = line.range(of: "coffer ") else { return nil }
     var rest = line[start.upperBound...]

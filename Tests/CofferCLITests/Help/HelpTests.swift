@@ -135,7 +135,7 @@ struct HelpTests {
     let display = Display(isTerminal: true, width: width)
     for command in ["vault set", "vault", "agent", ""] {
       let page = try HelpPage(Self.definition(of: command), for: display).text()
-      // An example is a line to be copied, and a word is not broken.
+      // Examples are for copying, and a word is not broken.
       let lines = page.components(separatedBy: "\n").filter { line in
         !line.hasPrefix("  coffer ") && line.drop { $0 == " " }.contains(" ")
       }

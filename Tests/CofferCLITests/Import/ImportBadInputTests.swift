@@ -8,7 +8,7 @@ import Testing
 @testable import CofferFormats
 @testable import CofferTerminal
 
-/// Files of other programs that were cut, made to harm, or written in another encoding: read in full or refused by name.
+/// Truncated, hostile or differently encoded files: read in full or refused with a named error.
 @Suite struct ImportBadInputTests {
   private static func error(_ text: String, _ format: ImportFormat) -> StoreError? {
     error(Data(text.utf8), format)
@@ -41,7 +41,6 @@ import Testing
         refused += 1
       }
     }
-    // Lines by themselves show no end; whatever has one is refused without it.
     if file.hasSuffix(".json") || file.hasSuffix(".xml") { #expect(refused == cuts) }
     print("import of \(file): cut at \(cuts) places, refused at \(refused)")
   }
@@ -128,10 +127,9 @@ import Testing
       let error = Self.error(text, .chrome)
       #expect(error?.what.hasPrefix("line \(line): ") == true && error?.what.contains(what) == true, "\(error?.what ?? "read")")
     }
-    // A quote inside of a cell without quotes, empty lines, and the line ends of old systems are no damage.
+    // A quote in an unquoted cell, empty lines, and old line ends are no damage.
     let found = try ImportFixture.items(Data("name,url,username,password\r\r\na,,b,c\"d\r\n\r\n".utf8), .chrome)
     #expect(found.values == ["a/b": "c\"d"])
-    // A column that the program does not have may be there twice.
     let own = try ImportFixture.items(Data("name,url,username,password,pin,pin\na,,b,c,1,2\n".utf8), .chrome)
     #expect(own.values == ["a/b": "c", "a/b#pin": "1", "a/b#pin (2)": "2"])
   }
@@ -154,7 +152,7 @@ import Testing
       let error = Self.error(text, .keepass)
       #expect(error?.kind == .damaged && error?.what.contains(what) == true, "\(what): \(error?.what ?? "read")")
     }
-    // Passed over without recursion.
+    // Skipped without recursion.
     let deep = String(repeating: "<x>", count: 20_000) + String(repeating: "</x>", count: 20_000)
     #expect(try ImportFixture.items(Data("<KeePassFile><Meta><Y>\(deep)</Y></Meta></KeePassFile>".utf8), .keepass).items.isEmpty)
   }
@@ -213,7 +211,6 @@ import Testing
     #expect(throws: StoreError.self) { try Self.unpack(path, "nothing", limit: 1 << 20) }
     let error = #expect(throws: StoreError.self) { try Self.unpack(path, "export.data", limit: 100) }
     #expect(error?.kind == .tooLarge(limit: 100))
-    // A bit that is wrong is found by the checksum.
     var damaged = whole
     damaged[whole.count / 2] ^= 1
     try damaged.write(to: URL(filePath: path))
@@ -222,6 +219,5 @@ import Testing
 }
 
 extension Data {
-  /// Bytes up to the last that is no white space.
   fileprivate var trimmedCount: Int { (lastIndex { $0 > 0x20 } ?? -1) + 1 }
 }

@@ -8,12 +8,11 @@ import Testing
 @testable import CofferCLI
 @testable import CofferFormats
 
-/// The files of other programs in `Fixtures/Imports`, each with secrets that were invented for it.
+/// The files of other programs in `Fixtures/Imports`, all with invented secrets.
 enum ImportFixture {
   static let folder = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
     .appending(path: "../../../Fixtures/Imports").standardized
 
-  /// The text files, with the program that each is of.
   static let texts: [(file: String, format: ImportFormat)] = [
     ("bitwarden.json", .bitwarden), ("bitwarden.csv", .bitwarden), ("1password.csv", .onePassword), ("keepass.xml", .keepass),
     ("keepass1.csv", .keepass), ("keepassxc.csv", .keepass), ("chrome.csv", .chrome), ("firefox.csv", .firefox),
@@ -21,13 +20,11 @@ enum ImportFixture {
     ("git-credentials", .gitCredentials), ("docker-config.json", .docker), ("aws-credentials", .aws), ("gh-hosts.yml", .gh),
   ]
 
-  /// Whether libzip is installed.
   static func hasLibzip() throws -> Bool {
     do { _ = try ZipArchive(path("1password.1pux")) } catch let error as StoreError where error.kind == .notFound { return false }
     return true
   }
 
-  /// The test is skipped where it is not.
   static func needLibzip() throws {
     if try !hasLibzip() { try Test.skip(without: "libzip") }
   }
@@ -55,7 +52,6 @@ extension EntryItems {
       })
   }
 
-  /// What is said of the item `service/account`.
   func said(_ name: String) -> ItemMetadata? {
     items.first { "\($0.name.service)/\($0.name.account)" == name && $0.name.field.isEmpty }?.form.metadata
   }

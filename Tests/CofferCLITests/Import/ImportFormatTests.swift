@@ -219,7 +219,6 @@ import Testing
     }
     #expect(try read("one line\n", .pass).values == ["web/": "one line"])
     #expect(try read(key, .gopass).values.count == 1)
-    // A heading is no part, and is not lost.
     #expect(
       try read("pw\nuser: x\nTAN list:\n1 abc\n", .pass).values == ["web/": "pw", "web/#notes": "TAN list:\n1 abc"])
     for text in ["otpauth://totp/x?secret=JBSWY3DPEHPK3PXP", "otpauth://totp/x?secret=JBSWY3DPEHPK3PXP\nuser: x\n"] {

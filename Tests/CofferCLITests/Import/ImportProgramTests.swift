@@ -5,7 +5,7 @@ import Testing
 @testable import CofferCLI
 @testable import CofferTerminal
 
-/// Imports at the shell, of files that the real programs make where they are installed.
+/// Shell imports of files that the real programs make, if installed.
 @Suite(.tags(.process), .wholeRun) struct ImportProgramTests {
   @Test func `every fixture comes in at the shell, without a word of what it is of`() throws {
     func names(_ answer: Home.Answer) -> [String] {
@@ -18,7 +18,6 @@ import Testing
       let answer = try home.coffer("vault import --on-duplicate skip \(copy)")
       #expect(answer.status == 0 && answer.out == preview.out && !answer.out.isEmpty, "\(file): \(answer.err)")
       #expect(preview.err == answer.err + "coffer: note: nothing was changed: this was --dry-run\n", "\(file)")
-      // The same again adds nothing, and changes nothing of what is there.
       let again = try home.coffer("vault import -q --on-duplicate skip \(copy)")
       #expect(names(again) == names(answer).map { $0.replacing("added", with: "kept") }.sorted(), "\(file): \(again.err)")
     }
@@ -54,7 +53,7 @@ import Testing
     #expect(try home.field("forum.example", "bob", "PIN") == nil)
     try home.transcript("vault import -q --on-duplicate replace \(file)", out: "replaced  forum.example  bob\nreplaced  Recipe\n")
     #expect(try home.field("forum.example", "bob", "PIN") == "4711")
-    // A field that the import does not name is nobody's to remove.
+    // An import removes no field that it does not name.
     let extra = #"[{"service":"forum.example","account":"bob","field":"extra","value":"mine"}]"#
     try home.transcript("vault import --from json -", in: extra, out: "added  forum.example  bob  extra\n")
     #expect(try home.coffer("vault import -q --on-duplicate replace \(file)").status == 0)
@@ -100,7 +99,6 @@ import Testing
 
   @Test func `without libzip an archive is refused, and the package named`() throws {
     let home = try Home.withVault()
-    // A library that cannot be loaded is the same as none.
     for name in ["libzip.so.5", "libzip.so.4"] { _ = try home.file("lib/\(name)", "no library") }
     try home.transcript(
       "vault import \(ImportFixture.path("1password.1pux"))", with: ["LD_LIBRARY_PATH": home.path + "/lib"],
@@ -151,20 +149,19 @@ import Testing
     _ = try child.wait()
   }
 
-  /// How many mappings of a process that vanish in its children, as guarded memory does, hold `text`, and which others.
+  /// Counts mappings of a process with `text` that vanish in its children, as guarded memory does, and lists others.
   private static func mappings(of process: pid_t, holding text: String) throws -> (guarded: Int, ordinary: [String]) {
     let memory = open("/proc/\(process)/mem", O_RDONLY | O_CLOEXEC)
     try #require(memory >= 0)
     defer { close(memory) }
     var guarded = 0, ordinary: [String] = [], mapping = ""
-    // Of a file that grows while it is read, `String` takes the first part alone.
     let file = try #require(FileHandle(forReadingAtPath: "/proc/\(process)/smaps"))
     for line in String(decoding: file.readDataToEndOfFile(), as: UTF8.self).split(separator: "\n").map(String.init) {
       let words = line.split(separator: " ")
       if words.count > 4, words[0].contains("-") { mapping = line }
       guard words[0] == "VmFlags:", words.contains("rd") else { continue }
       let ends = mapping.prefix { $0 != " " }.split(separator: "-").compactMap { Int($0, radix: 16) }
-      // The kernel's own, at the end of what can be addressed, holds nothing of a program.
+      // The kernel's own, at the end of the address space, holds no program data.
       guard ends.count == 2 else { continue }
       var bytes = [UInt8](repeating: 0, count: ends[1] - ends[0])
       guard pread(memory, &bytes, bytes.count, ends[0]) > 0, Data(bytes).range(of: Data(text.utf8)) != nil else { continue }
@@ -258,7 +255,6 @@ import Testing
   {
     let home = try Home.withVault()
     let notes = try home.file("notes", String(repeating: "[GNUPG:] ENC_TO 0123456789ABCDEF 1 0\n", count: 4000))
-    // Stands for gpg, which waits for whoever is to read what it tells, and would wait for ever.
     let gpg = "#!/bin/sh\nfor f; do :; done\ntimeout 20 cat '\(notes)' >&3 || exit 2\ncat \"$f\"\n"
     _ = try home.file("bin/gpg", gpg + "echo '[GNUPG:] DECRYPTION_OKAY' >&3\n", mode: 0o700)
     home.environment["PATH"] = home.path + "/bin:/usr/bin:/bin"
@@ -272,7 +268,7 @@ import Testing
 
   @Test func `gopass's store is read where gopass keeps it, with its entries split`() throws {
     let home = try Home.withVault()
-    // Stands for gpg: what is imported is not how it decrypts.
+    // A fake gpg: decryption itself is not tested.
     _ = try home.file("bin/gpg", "#!/bin/sh\nfor f; do :; done\ncat \"$f\"\necho '[GNUPG:] DECRYPTION_OKAY' >&3\n", mode: 0o700)
     home.environment["PATH"] = home.path + "/bin:/usr/bin:/bin"
     home.environment["HOME"] = home.path
@@ -351,7 +347,6 @@ import Testing
 }
 
 extension Home {
-  /// A field of an item, as an export has it; nil where there is none.
   fileprivate func field(_ service: String, _ account: String, _ field: String) throws -> String? {
     struct Export: Decodable { let items: [Item] }
     struct Item: Decodable { let service: String, account: String, field: String?, value: String }

@@ -8,16 +8,14 @@ import Testing
 @testable import CofferFormats
 @testable import CofferTerminal
 
-/// Seeds of one-time codes and dates: what cannot be used is told, whatever the format.
 @Suite struct ImportSeedAndDateTests {
-  /// Seeds of which Coffer makes no codes.
   private static let otherSeeds: [String] =
     ["steam://JBSWY3DPEHPK3PXP", "otpauth://hotp/a?secret=JBSWY3DPEHPK3PXP&counter=1", "no seed!", "JBSWY3DPE"]
     + ["encoder=steam", "algorithm=MD5", "digits=5", "digits=10", "period=0"].map {
       "otpauth://totp/a?secret=JBSWY3DPEHPK3PXP&\($0)"
     }
 
-  /// An entry `a` with the password `pw` and a seed, in each format that has seeds, and the name of the seed there.
+  /// An entry `a` with a password and a seed, in each format with seeds, and the seed's name there.
   private static func entries(_ seed: String) -> [(text: String, format: ImportFormat, name: String)] {
     let texts = [("Title", "a"), ("Password", "pw"), ("otp", seed.replacing("&", with: "&amp;"))].map {
       "<String><Key>\($0)</Key><Value>\($1)</Value></String>"
@@ -183,7 +181,7 @@ import Testing
     #expect(try made("OTPAUTH://totp/x?secret=MY") == "OTPAUTH://totp/x?secret=MY")
     #expect(try made("jbsw y3dp-ehpk3pxp", 8) == "otpauth://totp/a%20b?secret=JBSWY3DPEHPK3PXP&digits=8")
     #expect(try made("steam://ABC") == nil && made("jbswy3dpe") == nil && made("jbswy3dp=") == nil)
-    // As long as a seed and a label may be, the URI is read again.
+    // At the greatest lengths of seed and label, the URI is readable again.
     let label = String(repeating: "é", count: 100)
     #expect(try made(String(repeating: "A", count: 2048), 8, label: label) != nil)
     #expect(try made(String(repeating: "A", count: 2056), 8, label: label) == nil)

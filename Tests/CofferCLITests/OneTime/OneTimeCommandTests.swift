@@ -17,7 +17,7 @@ struct OneTimeCommandTests {
     return home
   }
 
-  /// The code of now; asked for before and after, since its time may end in between.
+  /// The current code, read before and after, since it may expire in between.
   private func isCode(_ shown: () throws -> String) throws -> Bool {
     let codes = { () throws -> String in
       let text = try Home.secret(Self.uri)
@@ -38,7 +38,6 @@ struct OneTimeCommandTests {
     let fields = try #require(try JSONSerialization.jsonObject(with: json) as? [String: Any])
     #expect(fields.keys.sorted() == ["account", "code", "secondsLeft", "service"] && fields["account"] as? String == "ada")
     #expect((1...30).contains(fields["secondsLeft"] as? Int ?? 0))
-    // It is a field of its own, and goes with its item.
     try home.transcript("vault get github ada", out: "hunter2")
     try home.transcript("vault rename github --to-account eve")
     #expect(try isCode { try home.coffer("vault totp github eve").out })
@@ -58,7 +57,6 @@ struct OneTimeCommandTests {
     #expect(second.replacing("\"revision\":2", with: "\"revision\":3") == third && second != third)
   }
 
-  /// What a change answers, without its times.
   private func answer(_ home: Home) throws -> String {
     let answer = try home.coffer("vault otp github --set --json", in: Data(Self.secret.utf8))
     #expect(answer.status == 0 && answer.err == "")

@@ -6,7 +6,6 @@ import Testing
 @testable import CofferCLI
 @testable import CofferFormats
 
-/// Codes of the standard, and URIs of nobody's.
 @Suite struct OneTimePasswordTests {
   private static let seed = "1234567890"
 

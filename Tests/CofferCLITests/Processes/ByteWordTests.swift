@@ -7,7 +7,6 @@ import Testing
 
 @Suite(.tags(.process), .defaultRun)
 struct ByteWordTests {
-  /// Runs a line of sh in which `coffer` is the program.
   private func sh(_ home: Home, _ line: String) throws -> Home.Answer {
     let out = try home.file(".run/\(UUID().uuidString).out"), err = try home.file(".run/\(UUID().uuidString).err")
     let child = try Child(

@@ -8,7 +8,7 @@ import Testing
 
 @Suite struct EndingTests {
   @Test func `an end that the system does not tell is an error, and not the status 0`() {
-    // No process is a child of its own.
+    // No process is its own child.
     #expect(kind { _ = try Ending(of: getpid()) } == .io(ECHILD))
   }
 

@@ -18,7 +18,7 @@ struct HardeningTests {
     #expect(status.contains("NoNewPrivs:\t1"))
     #expect(status.contains("Umask:\t0077"))
     var facts = stat()
-    // A process that is not dumpable belongs to root in /proc, whoever runs it.
+    // In /proc, a process that is not dumpable belongs to root.
     #expect(stat("/proc/\(child.id)/environ", &facts) == 0 && facts.st_uid == 0)
     terminal.type("\u{3}")
     #expect(try child.wait() == 130)
@@ -51,7 +51,7 @@ struct HardeningTests {
     #expect(try child.wait() != 0)
   }
 
-  /// The system forgets the children of a process that ignores SIGCHLD, and how they ended.
+  /// For a process that ignores SIGCHLD, the system forgets the children and how they ended.
   @Test
   func `where the end of children is ignored from the start, a program that fails still counts as one, and no wait is for ever`()
     throws
@@ -90,7 +90,7 @@ struct HardeningTests {
     }
   }
 
-  /// Descriptors are numbered from the lowest that is free: a file of coffer's own may have the number that the line names.
+  /// A new descriptor gets the lowest free number: a file of coffer's own may have the number on the line.
   @Test
   func `a descriptor that was not open at the start is refused, and nothing of coffer's own files is stored`() throws {
     let home = try Home.withVault()
@@ -150,7 +150,7 @@ struct HardeningTests {
     #expect(try shell("vault get s missing <&- >&- 2>&-", home).status == 1)
     try home.transcript("vault get s n", out: "kept")
     #expect(try home.coffer("vault verify").status == 0)
-    // What a command is given is as it was found.
+    // A command gets its descriptors unchanged.
     #expect(
       try shell("run -- /bin/sh -c '! [ -e /proc/self/fd/0 ] && ! [ -e /proc/self/fd/1 ]' 2>/dev/null <&- >&-", home).status == 0)
   }

@@ -65,7 +65,6 @@ import Testing
     }
   }
 
-  /// The same by looking at every place.
   private func covered(_ secrets: [String], _ text: String) -> String {
     let bytes = Array(text.utf8)
     var isCovered = [Bool](repeating: false, count: bytes.count)

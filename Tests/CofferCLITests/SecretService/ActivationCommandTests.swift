@@ -4,9 +4,8 @@ import Testing
 
 @testable import CofferCLI
 
-/// The command by which the bus starts the service.
 @Suite struct ActivationCommandTests {
-  /// What means something to a shell, to a desktop entry or to systemd, and marks that make another character of it for Swift.
+  /// Text special to shells, desktop entries or systemd, and combining marks, which change the preceding character in Swift.
   private static let odd = [
     "a  b", "it's", "'", "''", "\"", "\\", "\\\\", "\\n", "\\'", "50%f", "%%", "$HOME", "${HOME}", "`id`",
     "caf\u{E9}", "cafe\u{301}", "'\u{301}", "\\\u{301}", "$\u{301}", "a=b;#c", "*", "~", "", "-",
@@ -25,7 +24,7 @@ import Testing
     let command = ActivationCommand.text([program] + Self.odd)
     _ = try home.file("services/org.example.Odd.service", "[D-BUS Service]\nName=org.example.Odd\nExec=\(command)\n")
     let bus = try TestBus(services: home.path + "/services", environment: home.environment)
-    // It answers once the program has ended, which takes no name.
+    // It answers once the program, which takes no name, has ended.
     let call = ["--print-reply", "--dest=org.freedesktop.DBus", "/", "org.freedesktop.DBus.StartServiceByName"]
     let answer = try home.program(
       ["dbus-send", "--bus=\(bus.address)"] + call + ["string:org.example.Odd", "uint32:0"])

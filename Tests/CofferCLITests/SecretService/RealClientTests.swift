@@ -2,7 +2,7 @@ import CofferTestSupport
 import Foundation
 import Testing
 
-/// Programs and libraries as Debian has them, which know nothing of Coffer.
+/// Debian's programs and libraries, which know nothing of Coffer.
 @Suite(.tags(.process), .wholeRun) struct RealClientTests {
   @Test func `secret-tool stores, looks up, searches and clears`() throws {
     let service = try SecretServiceHome()

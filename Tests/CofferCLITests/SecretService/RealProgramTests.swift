@@ -2,9 +2,7 @@ import CofferTestSupport
 import Foundation
 import Testing
 
-/// Whole programs of Debian that keep secrets, run as a user runs them.
 @Suite(.tags(.process, .slow), .wholeRun) struct RealProgramTests {
-  /// A server that gives each visitor a cookie, and writes down those it is sent.
   private static let server = """
     import http.server, sys
     class Handler(http.server.BaseHTTPRequestHandler):
@@ -49,7 +47,6 @@ import Testing
       let listed = try home.coffer("vault list secret-service:login").out
       #expect(listed.contains("Chromium Safe Storage") && listed.split(separator: "\n").count == 1, "visit \(visit): \(listed)")
     }
-    // It starts without one, and sends what it could decrypt when it starts again.
     let sent = try home.content("visits").split(separator: "\n")
     #expect(sent.first == "None" && sent.last == "crumb=kept", "\(sent)")
   }

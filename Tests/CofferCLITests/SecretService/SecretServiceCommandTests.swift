@@ -16,9 +16,9 @@ import Testing
     try home.transcript(
       "secret-service status --json --quiet", out: try home.coffer("secret-service status --json").out, err: "nobody answers",
       exit: 1)
-    // The bus reads its folders when it begins, and when it is asked to, which install does.
+    // The bus reads its folders at its start, and on request, which install makes.
     #expect(answer.err.contains("the bus of this session starts the service"))
-    // xdg-desktop-portal asks for another name.
+    // xdg-desktop-portal uses another name.
     let portal = try service.program(
       [
         "dbus-send", "--session", "--print-reply", "--dest=org.freedesktop.impl.portal.desktop.coffer",
@@ -34,7 +34,7 @@ import Testing
       #expect(!home.exists("share/dbus-1/services/org.freedesktop.\(name).service"))
     }
     try home.transcript("secret-service uninstall", err: "nothing is installed", exit: 1)
-    // It was started by the bus, and ends with it.
+    // The bus started it, and it ends with the bus.
     service.bus.stop()
   }
 
@@ -46,7 +46,7 @@ import Testing
     #expect(answer.status == 0 && answer.err.contains("run programs under dbus-run-session"), "\(answer.err)")
     #expect(answer.err.contains("there is no vault yet: coffer init makes one"))
     #expect(try home.coffer("secret-service status").err.contains("dbus-run-session -- bash"))
-    // The program moved since.
+    // The program has moved.
     let file = "share/dbus-1/services/org.freedesktop.secrets.service"
     let text = try home.content(file)
     _ = try home.file(file, text.replacing(" secret-service run", with: "-moved secret-service run"))

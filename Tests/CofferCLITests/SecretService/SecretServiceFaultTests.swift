@@ -2,11 +2,9 @@ import CofferTestSupport
 import Foundation
 import Testing
 
-/// What happens to the vault, the agent and the bus while programs keep their secrets by the service.
 @Suite(.tags(.campaign, .kill, .process), .wholeRun) struct SecretServiceFaultTests {
   private static let names = ["vault.sqlite", "vault.sqlite-wal", "vault.sqlite-shm"]
 
-  /// Stores a secret as a program does.
   private static func store(_ name: String, _ service: SecretServiceHome) throws {
     let words = ["secret-tool", "store", "--label=\(name)", "n", name]
     let stored = try service.program(words, in: "secret \(name)")
@@ -62,7 +60,6 @@ import Testing
     }
     try copy("data", "before")
     try Self.store("new", service)
-    // While the agent holds it: another file stands in its place.
     try copy("data", "after")
     try copy("before", "data")
     for _ in 0..<2 {
@@ -96,7 +93,7 @@ import Testing
     for round in 0..<Campaign.size(short: 3, long: 300) {
       let agent = try Self.agent(home)
       let delay = UInt32(round % 12) * 1000
-      // In every third round it holds the question in its hands when it dies.
+      // In every third round it has the request when it dies.
       if round % 3 == 2 { kill(agent, SIGSTOP) }
       let killer = Thread {
         usleep(5000 + delay)  // No event: any moment.
@@ -104,7 +101,7 @@ import Testing
       }
       killer.start()
       let answer = try service.program(["secret-tool", "store", "--label=x", "n", "\(round)"], in: "secret \(round)")
-      // Whether the change was made is not known to who was not answered.
+      // Without an answer the client does not know whether the change was made.
       if answer.status == 0 { stored.append("\(round)") } else { #expect(!answer.err.isEmpty) }
       eventually("the agent is gone") { hasEnded(agent) }
       let name = stored.randomElement() ?? "first"

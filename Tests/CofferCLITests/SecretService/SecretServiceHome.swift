@@ -2,15 +2,13 @@ import CofferTestSupport
 import Foundation
 import Testing
 
-/// A home with a vault, a bus of its own, and the service on it: for programs as they are installed.
+/// A home with a vault, its own bus, and the service on it, for installed programs.
 final class SecretServiceHome {
   let home: Home
   private(set) var bus: TestBus
   private var service: Child?
 
-  /// The test is skipped where there can be no bus.
-  ///
-  /// - Parameter starts: whether the service runs already; otherwise the bus starts it when a program asks.
+  /// - Parameter starts: whether the service already runs; otherwise the bus starts it on demand.
   init(_ arguments: String = "", starts: Bool = true, opens: Bool = true) throws {
     home = try Home()
     try home.transcript("init --new-key-file \(home.path)/key --quiet")
@@ -36,7 +34,7 @@ final class SecretServiceHome {
     try TestBus(services: home.path + "/share/dbus-1/services", environment: environment)
   }
 
-  /// Another bus takes the place of the one that is there, and knows the files that are installed by now.
+  /// Replaces the bus by one that knows the currently installed files.
   func startBus() throws {
     var given = home.environment
     given["DBUS_SESSION_BUS_ADDRESS"] = nil
@@ -46,7 +44,7 @@ final class SecretServiceHome {
     home.environment["DBUS_SESSION_BUS_ADDRESS"] = next.address
   }
 
-  /// The process that has the name on the bus; nil where none has.
+  /// The process that owns the name on the bus; nil if none.
   func process() throws -> Int32? {
     let status = try JSONSerialization.jsonObject(with: home.coffer("secret-service status --json").bytes) as? [String: Any]
     return status?["process"] as? Int32
@@ -61,7 +59,6 @@ final class SecretServiceHome {
     eventually("the service answers") { (try? home.content("service.err").contains("answers programs")) == true }
   }
 
-  /// Ends the service, and gives its exit status.
   func end(_ signal: Int32 = SIGTERM) throws -> Int32 {
     let service = try #require(service)
     kill(service.id, signal)
@@ -69,13 +66,13 @@ final class SecretServiceHome {
     return try service.wait()
   }
 
-  /// What a program of Debian answers; the test is skipped where it is not installed.
+  /// Skips the test if the program is not installed.
   func program(_ words: [String], in input: String = "") throws -> (status: Int32, out: String, err: String) {
     guard let answer = try home.program(words, in: input) else { try Test.skip(without: words[0]) }
     return answer
   }
 
-  /// What a script of the system's Python prints; the test is skipped where it or one of `modules` is not installed.
+  /// Skips the test if the system's Python or one of `modules` is not installed.
   func python(_ script: String, needs modules: [String]) throws -> String {
     let imports = modules.map { "import \($0)" }.joined(separator: "\n")
     guard let check = try home.program(["python3", "-c", imports]), check.status == 0 else {

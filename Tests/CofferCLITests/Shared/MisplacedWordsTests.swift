@@ -4,7 +4,6 @@ import Testing
 
 @testable import CofferCLI
 
-/// Words that name one kind of place where another belongs.
 @Suite(.tags(.process), .defaultRun)
 struct MisplacedWordsTests {
   @Test
@@ -26,7 +25,7 @@ struct MisplacedWordsTests {
     try home.transcript("vault join work", err: "nowhere.sqlite", exit: 78)
   }
 
-  @Test(arguments: ["--offline", "--vault", "--home", "--key-file"])
+  @Test(arguments: ["--vault", "--home", "--key-file"])
   func `the word behind an option is not the command that run starts`(option: String) {
     #expect(
       RunCommand.separated(["run", option, "place", "printenv", "A"], from: 1) == ["run", option, "place", "--", "printenv", "A"])
@@ -34,7 +33,7 @@ struct MisplacedWordsTests {
       RunCommand.separated(["run", option, "place", "--", "printenv"], from: 1) == ["run", option, "place", "--", "printenv"])
   }
 
-  @Test(arguments: ["--vault x vault put web", "--vault x --quiet vault slots", "--offline x frobnicate", "--json frobnicate"])
+  @Test(arguments: ["--vault x vault put web", "--vault x --quiet vault slots", "--home x frobnicate", "--json frobnicate"])
   func `a word that is no command is what is refused, and not the options before it`(line: String) throws {
     let answer = try Home().coffer(line)
     #expect(answer.status == 64 && !answer.err.contains("unknown option"), "\(answer.err)")

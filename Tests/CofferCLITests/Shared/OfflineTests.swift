@@ -2,10 +2,8 @@ import CofferTestSupport
 import Foundation
 import Testing
 
-/// Reading a vault whose server is away, from its mirror.
 @Suite(.tags(.process), .wholeRun)
 struct OfflineTests {
-  /// A started `coffer` and what it says.
   private func start(_ line: String, _ home: Home) throws -> (child: Child, said: () -> String, told: () -> String) {
     let id = UUID().uuidString
     let names = try ["in", "out", "err"].map { try home.file(".run/\(id).\($0)") }
@@ -23,24 +21,24 @@ struct OfflineTests {
     let mirror = home.path + "/m/team.mirror"
     try home.transcript("set token --secret", in: "tok")
     try home.transcript("vault set web ada --label Ada", in: "one")
-    try home.transcript("vault get web ada --offline \(mirror)", err: "there is no mirror", exit: 78)
+    try home.transcript("vault get web ada --vault \(mirror)", err: "there is no vault", exit: 78)
     let (child, said, told) = try start("vault mirror \(mirror) --follow --json", home)
     eventually("there is a mirror") { said().contains(#""written":true"#) }
     #expect(said().contains(#"{"file":"\#(mirror)","generation":"#), "\(said())")
     try server.crash()
     try home.transcript("vault set web ada --quiet", in: "two")
-    let note = "coffer: note: offline: reading the mirror \(mirror), refreshed just now\n"
+    let note = "coffer: note: reading the mirror \(mirror), refreshed just now\n"
     eventually("the commit after that is mirrored") {
-      (try? home.coffer("vault get web ada --offline \(mirror)"))?.out == "two"
+      (try? home.coffer("vault get web ada --vault \(mirror)"))?.out == "two"
     }
     kill(child.id, SIGTERM)
     #expect(try child.wait() == 143, "\(told())")
     server.stop(SIGINT)
     let away = try home.coffer("vault get web ada")
-    #expect(away.status == 75 && away.err.contains("--offline FILE") && away.err.contains("coffer vault mirror"), "\(away.err)")
+    #expect(away.status == 75 && away.err.contains("--vault FILE") && away.err.contains("coffer vault mirror"), "\(away.err)")
 
-    try home.transcript("--offline \(mirror) vault get web ada", out: "two", err: note)
-    home.environment["COFFER_OFFLINE"] = mirror
+    try home.transcript("--vault \(mirror) vault get web ada", out: "two", err: note)
+    home.environment["COFFER_VAULT"] = mirror
     try home.transcript("vault get web ada --quiet", out: "two")
     try home.transcript("get token", out: "tok", err: note)
     try home.transcript("vault list", out: "coffer  token\nweb     ada    Ada\n", err: note)
@@ -58,8 +56,7 @@ struct OfflineTests {
       #expect(told.out.contains(answer) && told.err == note, "\(line): \(told.status) \(told.out) \(told.err)")
     }
     try home.transcript("vault backup --quiet \(home.path)/copy")
-    // By each way that writes: through items, through the key, as a new vault, in the vault's place, with what is stored next, at
-    // the agent.
+    // Each way of writing: items, the key, a new vault, a replacement, a later store, the agent.
     for line in [
       "vault set web ada", "vault delete web ada --yes", "set token --secret", "vault rotate --yes", "vault repair",
       "vault pin accept", "init --new-key-file \(home.path)/k2", "recover", "vault restore \(home.path)/copy",
@@ -70,55 +67,51 @@ struct OfflineTests {
       #expect(
         answer.status == 74 && answer.err.contains("a mirror is read, and nothing else"),
         "\(line): \(answer.status) \(answer.err)")
-      #expect(answer.err.contains("without --offline and COFFER_OFFLINE"), "\(line)")
+      #expect(answer.err.contains("with the vault's own place"), "\(line)")
     }
     #expect(!home.exists("k2") && !home.exists("run/agent.sock"), "no key is left, and no agent is started")
-    // What has nothing to do with the vault goes on.
     try home.transcript("defaults write app theme dark")
     try home.transcript("set theme dark --plain --quiet")
     try home.transcript("lock --quiet")
-    try home.transcript("vault verify --offline ''", err: "the path of the mirror is empty", exit: 64)
-    try home.transcript("vault verify --offline postgresql://db/x", err: "a mirror is a file", exit: 64)
   }
 
   @Test
-  func `a mirror of another vault than the place's, and one that was exchanged, are refused before a secret is used`() throws {
+  func `another vault in the mirror's place, and a mirror that was exchanged, are refused before a secret is used`() throws {
     let home = try Home.withSharedVault()
     let other = try Home.withSharedVault()
     let (mirror, theirs) = (home.path + "/m", home.path + "/t")
     try home.transcript("vault set a", in: "1")
     try home.transcript("vault mirror \(mirror)", err: "mirrored vault")
     try home.transcript("vault mirror \(mirror)", err: "newest generation already")
-    let place = home.place
     let second = ["COFFER_VAULT": other.place, "COFFER_KEY_FILE": other.path + "/key"]
     try home.transcript("vault mirror --quiet \(theirs)", with: second)
-    try home.transcript("vault get a --offline \(theirs)", err: "is the vault at \(place)", exit: 66)
-    try home.transcript("vault list --offline \(theirs) --quiet", with: second)
-    home.environment["COFFER_VAULT"] = nil
-    try home.transcript("vault list --quiet --offline \(theirs) --key-file \(other.path)/key")
-    home.environment["COFFER_VAULT"] = place
+    try home.transcript("vault list --vault \(theirs) --quiet", with: second)
+    let held = try Data(contentsOf: URL(fileURLWithPath: mirror))
+    try Data(contentsOf: URL(fileURLWithPath: theirs)).write(to: URL(fileURLWithPath: mirror))
+    chmod(mirror, 0o600)
+    try home.transcript("vault get a --vault \(mirror)", err: "the mirror is of vault", exit: 66)
+    try held.write(to: URL(fileURLWithPath: mirror))
+    chmod(mirror, 0o600)
 
-    try home.transcript("vault get a --offline \(mirror) --min-generation 99", err: "older than the 99", exit: 66)
+    try home.transcript("vault get a --vault \(mirror) --min-generation 99", err: "older than the 99", exit: 66)
     try home.transcript("vault backup --quiet \(home.path)/copy")
-    try home.transcript("vault get a --offline \(home.path)/copy", err: "this machine has made no mirror here", exit: 66)
     let older = try Data(contentsOf: URL(fileURLWithPath: mirror))
     try home.transcript("vault set a --quiet", in: "2")
     try home.transcript("vault mirror --quiet \(mirror)")
     try older.write(to: URL(fileURLWithPath: mirror))
     chmod(mirror, 0o600)
-    try home.transcript("vault get a --offline \(mirror)", err: "try: coffer vault mirror FILE makes it anew", exit: 66)
+    try home.transcript("vault get a --vault \(mirror)", err: "try: coffer vault mirror FILE makes it anew", exit: 66)
     try home.transcript("vault mirror --quiet \(mirror)")
-    try home.transcript("vault get a --quiet --offline \(mirror)", out: "2")
-    try home.transcript("vault get a --vault \(mirror)", err: "try: --offline FILE, which reads it", exit: 77)
+    try home.transcript("vault get a --quiet --vault \(mirror)", out: "2")
     // Neither server nor agent is asked.
     try home.transcript("unlock --quiet")
     try home.transcript("vault set a --quiet", in: "3")
-    try home.transcript("vault get a --quiet --offline \(mirror)", out: "2")
+    try home.transcript("vault get a --quiet --vault \(mirror)", out: "2")
     try home.transcript("vault get a", out: "3")
     try home.transcript("agent stop --quiet")
-    // What keeps a mirror does not read it.
-    try home.transcript("vault mirror --quiet \(mirror)", with: ["COFFER_OFFLINE": mirror])
-    try home.transcript("vault get a --quiet --offline \(mirror)", out: "3")
+    try home.transcript("vault mirror \(mirror)", with: ["COFFER_VAULT": mirror], err: "a mirror is read, and nothing else", exit: 74)
+    try home.transcript("vault mirror --quiet \(mirror)")
+    try home.transcript("vault get a --quiet --vault \(mirror)", out: "3")
     let file = try Home.withVault()
     try file.transcript("vault mirror \(file.path)/m", err: "a mirror is of a vault on a server", exit: 77)
   }
@@ -139,9 +132,9 @@ struct OfflineTests {
       tables.map { "DELETE FROM \(schema).\($0); INSERT INTO \(schema).\($0) SELECT * FROM \(schema)_x.\($0);" }.joined()
         + "NOTIFY \(schema)")
     #expect(try child.wait() == 66 && told().contains("rolledBack"), "\(told())")
-    try home.transcript("vault get a --quiet --offline \(mirror)", out: "2")
+    try home.transcript("vault get a --quiet --vault \(mirror)", out: "2")
     try home.transcript("vault mirror \(mirror)", err: "the vault is at generation", exit: 66)
-    try home.transcript("vault get a --quiet --offline \(mirror)", out: "2")
+    try home.transcript("vault get a --quiet --vault \(mirror)", out: "2")
   }
 
   @Test(arguments: [false, true])
@@ -156,21 +149,21 @@ struct OfflineTests {
       try home.transcript("vault set a --quiet", in: "\(round)")
       let started = try (0..<2).map { _ in try start("vault mirror \(mirror) --quiet", home) }
       if round > 1 {
-        let seen = try home.coffer("vault get a --quiet --offline \(mirror)")
+        let seen = try home.coffer("vault get a --quiet --vault \(mirror)")
         #expect(seen.status == 0 && ["\(round - 1)", "\(round)"].contains(seen.out), "\(round): \(seen.out) \(seen.err)")
       }
       for (child, _, told) in started { #expect(try child.wait() == 0, "\(round): \(told())") }
-      try home.transcript("vault get a --quiet --offline \(mirror)", out: "\(round)")
+      try home.transcript("vault get a --quiet --vault \(mirror)", out: "\(round)")
     }
     if let (child, _, told) = follower {
       try home.transcript("vault set a --quiet", in: "followed")
       eventually("the last commit is followed") {
-        (try? home.coffer("vault get a --quiet --offline \(mirror)"))?.out == "followed"
+        (try? home.coffer("vault get a --quiet --vault \(mirror)"))?.out == "followed"
       }
       kill(child.id, SIGTERM)
       #expect(try child.wait() == 143 && told().isEmpty, "\(told())")
     }
-    #expect(try home.coffer("vault verify --quiet --offline \(mirror)").status == 0)
+    #expect(try home.coffer("vault verify --quiet --vault \(mirror)").status == 0)
     #expect(try FileManager.default.contentsOfDirectory(atPath: home.path + "/m") == ["team"])
   }
 
@@ -183,11 +176,11 @@ struct OfflineTests {
     try home.transcript("vault set big --quiet", in: String(repeating: "x", count: 300_000))
     let full = try home.coffer("vault mirror \(disk.path)/m")
     #expect(full.status == 74 && full.err.contains("free some space"), "\(full.err)")
-    try home.transcript("vault get a --quiet --offline \(disk.path)/m", out: "1")
+    try home.transcript("vault get a --quiet --vault \(disk.path)/m", out: "1")
     #expect(try FileManager.default.contentsOfDirectory(atPath: disk.path) == ["m"])
     try home.transcript("vault delete big --forever --yes --quiet")
     try home.transcript("vault set a --quiet", in: "2")
     try home.transcript("vault mirror --quiet \(disk.path)/m")
-    try home.transcript("vault get a --quiet --offline \(disk.path)/m", out: "2")
+    try home.transcript("vault get a --quiet --vault \(disk.path)/m", out: "2")
   }
 }

@@ -2,7 +2,6 @@ import CofferTestSupport
 import Foundation
 import Testing
 
-/// What the program says of a server behind a network that loses packets, and of one whose disk is full.
 @Suite(.tags(.root, .process), .wholeRun)
 struct ServerFaultTests {
   @Test
@@ -11,7 +10,6 @@ struct ServerFaultTests {
     let server = try DatabaseServer.make(on: network)
     let home = try Home.withSharedVault(server)
     let place = server.placeOnNetwork(String(home.schema.dropFirst("coffer_".count)), "coffer_timeout=1")
-    /// The program on the other computer.
     func far(_ words: String..., in input: String = "") throws -> (status: Int32, out: String, err: String) {
       try #require(try home.program(network.atClient + [Home.coffer] + words, in: input, with: ["COFFER_VAULT": place]))
     }
@@ -31,7 +29,7 @@ struct ServerFaultTests {
     try network.lose(.bothWays)
     let start = ContinuousClock.now
     for answer in [try far("get", "token"), try far("set", "token", "--secret", in: "2")] {
-      #expect(answer.status == 75 && answer.err.contains("--offline FILE"), "\(answer)")
+      #expect(answer.status == 75 && answer.err.contains("--vault FILE"), "\(answer)")
     }
     #expect(ContinuousClock.now - start < .seconds(60), "15 s is what a place waits that says nothing")
     let missed = (number + 1)...(number + 3)

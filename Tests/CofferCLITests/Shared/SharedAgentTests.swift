@@ -2,7 +2,6 @@ import CofferTestSupport
 import Foundation
 import Testing
 
-/// The agent with a vault that is on a server.
 @Suite(.tags(.process), .wholeRun)
 struct SharedAgentTests {
   @Test
@@ -62,7 +61,6 @@ struct SharedAgentTests {
     #expect(unit.contains("\"COFFER_VAULT=postgresql://db.example.com/team?options=-ca%%3Db#main\"\n"), "\(unit)")
     #expect(unit.contains("PGPASSFILE=/home/ada/pass\n") && !unit.contains("hunter2"))
     home.environment["COFFER_VAULT"] = nil
-    // A program may name a vault on a server to the agent of another.
     for command in ["agent install --print", "secret-service install --print"] {
       let other = try home.coffer(command).out
       #expect(other.contains("RestrictAddressFamilies=AF_UNIX AF_INET AF_INET6\n"), "\(other)")

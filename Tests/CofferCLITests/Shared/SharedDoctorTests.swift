@@ -2,7 +2,6 @@ import CofferTestSupport
 import Foundation
 import Testing
 
-/// What `doctor` says of a server.
 @Suite(.tags(.process), .wholeRun)
 struct SharedDoctorTests {
   private func findings(_ home: Home) throws -> [String] {
@@ -94,7 +93,7 @@ struct SharedDoctorTests {
     try home.transcript("vault list", err: "the server cannot be trusted", exit: 77)
   }
 
-  /// A certificate that the server's is not made by.
+  /// A certificate that did not sign the server's.
   private static func otherCertificate() throws -> String {
     let answer = try Home().program([
       "openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-days", "2", "-subj",

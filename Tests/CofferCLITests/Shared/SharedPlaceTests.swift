@@ -2,7 +2,6 @@ import CofferTestSupport
 import Foundation
 import Testing
 
-/// The commands on a vault that is on a server.
 @Suite(.tags(.process), .wholeRun)
 struct SharedPlaceTests {
   @Test
@@ -146,7 +145,6 @@ struct SharedPlaceTests {
       let answer = try home.coffer(line)
       #expect(!answer.out.contains("hunter2") && !answer.err.contains("hunter2"), "\(line)")
     }
-    // What unlocks it there finds the password too.
     try home.transcript("unlock --quiet")
     home.locked()
     try home.transcript("vault get a", out: "1")

@@ -2,10 +2,9 @@ import CofferTestSupport
 import Foundation
 import Testing
 
-/// The page about shared vaults, done as it says by three machines.
 @Suite(.tags(.process), .wholeRun)
 struct ThreeHomesTests {
-  /// A step of the page: what somebody types, or a statement for the server where nobody does.
+  /// A step of the page: a typed line, or without a person a statement for the server.
   private static func steps() throws -> [(who: String?, line: String)] {
     let page = try String(
       contentsOf: CommandLineArticle.root.appending(path: "Sources/Coffer/Coffer.docc/SharedVault.md"), encoding: .utf8)
@@ -37,7 +36,7 @@ struct ThreeHomesTests {
       }
       let home = try homes[who] ?? Home()
       homes[who] = home
-      // Its host, without the wire that TLS is for.
+      // Its host, without the network that TLS is for.
       var line = text.replacing("db.example.com", with: "\(server.folder.replacing("/", with: "%2F")):\(server.port)")
         .replacing("?sslmode=verify-full", with: "").replacing("PVPUB1-…", with: recipient).replacing(
           "PVINV1-…", with: invitation)
@@ -63,7 +62,6 @@ struct ThreeHomesTests {
     try ada.transcript("--vault team vault set web deploy --quiet", in: "after")
     let removed = try grace.coffer("--vault team vault get web deploy")
     #expect(removed.status != 0 && removed.out.isEmpty, "\(removed)")
-    // A machine that begins anew gets the new invitation.
     let shown = try ada.coffer("--vault team vault pin show --json").out.firstMatch(of: /PVINV1-[0-9a-f]+/)
     machine.environment["COFFER_EXPECT_VAULT"] = try String(#require(shown).0)
     try machine.transcript("run --env TOKEN=coffer://web/deploy -- printenv TOKEN", out: "after\n")

@@ -3,7 +3,6 @@ import Testing
 @testable import CofferCLI
 @testable import CofferTerminal
 
-/// How wide text is, and how it is made to fit.
 struct CellsTests {
   @Test(arguments: [
     ("", 0), ("abc", 3), ("日本語", 6), ("한국어", 6), ("e\u{301}", 1), ("🔑", 2), ("👩‍💻", 2), ("👍🏽", 2), ("❤️", 2), ("❤", 1), ("🇩🇪", 2),

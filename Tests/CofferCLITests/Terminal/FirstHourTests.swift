@@ -2,7 +2,6 @@ import CofferTestSupport
 import Foundation
 import Testing
 
-/// What a new user is told at a terminal.
 @Suite(.tags(.process), .wholeRun)
 struct FirstHourTests {
   @Test

@@ -4,10 +4,9 @@ import Testing
 
 @testable import CofferCLI
 
-/// Control-C and a closed window, while a long work is told of and while a pager shows a list.
+/// Control-C and a closed window during progress output and in a pager.
 @Suite(.tags(.process), .wholeRun)
 struct InterruptTests {
-  /// A home with enough items for a work that takes its time and a list that is longer than the screen.
   private static func home(items: Int) throws -> Home {
     let home = try Home.withVault()
     let text = (0..<items).map { #"{"service":"s\#($0)","account":"a","value":"v"}"# }.joined(separator: ",")
@@ -41,8 +40,8 @@ struct InterruptTests {
 
   @Test func `a list that is longer than the screen goes to the pager, which control-C does not end`() throws {
     let home = try Self.home(items: 40)
-    // A pager that says that it was told, as less(1) does, and goes on.
-    // It waits by other programs, which a signal ends: read(1) would sleep on after one that came just before.
+    // A pager that reports the signal, as less(1) does, and continues. It waits with programs that a signal ends: read(1)
+    // would sleep on after a signal just before it.
     let script =
       "trap 'told=1; echo told' INT; read first; echo \"first: $first\"; until [ $told ]; do sleep 0.1; done; "
       + "read word </dev/tty; cat | tail -1"
@@ -77,7 +76,6 @@ struct InterruptTests {
     #expect(try Self.list(by: pager).status == 0)
   }
 
-  /// What a list that is longer than the screen shows by a pager.
   private static func list(by pager: String) throws -> (status: Int32, shown: String) {
     let home = try home(items: 40)
     home.environment["COFFER_PAGER"] = pager

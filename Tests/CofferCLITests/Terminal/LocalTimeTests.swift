@@ -4,7 +4,7 @@ import Testing
 @testable import CofferCLI
 @testable import CofferTerminal
 
-/// Moments in the words of a person. The time zone is that of whoever runs the tests: all distances are from noon.
+/// Dates in a person's words. In the test runner's time zone, so all distances are from noon.
 struct LocalTimeTests {
   private static let noon: Date = {
     var parts = DateComponents()

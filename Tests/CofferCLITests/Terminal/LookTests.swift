@@ -5,10 +5,8 @@ import Testing
 @testable import CofferCLI
 @testable import CofferTerminal
 
-/// What a person sees at a terminal.
 @Suite(.tags(.process), .wholeRun)
 struct LookTests {
-  /// A home with a few items, and one that has expired.
   private static func home(_ variables: [String: String] = [:]) throws -> Home {
     let home = try Home.withVault()
     let items = #"""
@@ -85,7 +83,6 @@ struct LookTests {
       #expect(lines.contains { $0.hasPrefix(head) }, "coffer \(line): \(lines)")
       for text in lines { #expect(Cells.count(text) <= 80, "coffer \(line): \(text)") }
     }
-    // Nothing is left to do, and no empty line says so.
     let terminal = try PseudoTerminal()
     let child = try terminal.coffer("doctor --fix --yes", in: home)
     terminal.showsAll()
@@ -227,7 +224,6 @@ struct LookTests {
     for line in lines { #expect(Cells.count(line) <= columns || words(line).count == 1, "\(line)") }
     let cure = try #require(lines.firstIndex { $0.hasPrefix("  try: ") })
     #expect(lines[1..<cure].allSatisfy { $0.hasPrefix("  ") } && lines[(cure + 1)...].allSatisfy { $0.hasPrefix("       ") })
-    // A program gets its error in one line, wherever that goes.
     #expect(try Self.shown("vault get nothing-that-is there --json", in: home, columns: columns, exit: 1).count == 1)
     let long = String(repeating: "long", count: 30)
     let done = try Self.shown("vault rename example.com --to-account \(long)", in: home, columns: columns)

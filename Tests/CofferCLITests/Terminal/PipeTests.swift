@@ -2,10 +2,10 @@ import CofferTestSupport
 import Foundation
 import Testing
 
-/// A pipe gets what it always got: no header, no sign, no color, no time of the day where a date was.
+/// Output to a pipe stays as before: no header, sign or color, and no time where a date was.
 @Suite(.tags(.process), .wholeRun)
 struct PipeTests {
-  /// Commands with all that they answered before anything was drawn for terminals. `2>` is standard error, `<` what is read.
+  /// Commands with their output from before terminal formatting. `2>` is standard error, `<` standard input.
   private static let file = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
     .appending(path: "../../../Fixtures/CommandLine/pipe.txt").standardized
 
@@ -31,7 +31,7 @@ struct PipeTests {
     #expect(found.split(separator: "\n") == expected.split(separator: "\n"))
   }
 
-  /// Without what is another in each run.
+  /// Without parts that differ between runs.
   private static func constant(_ text: String, _ home: Home) -> String {
     text.replacingOccurrences(of: home.path, with: "HOME").replacing(/before-[0-9TZ]+/, with: "before-STAMP")
       .replacing(/[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9:]{8}Z/, with: "DATE").replacing(/PVINV1-[0-9a-f]+/, with: "INVITATION")

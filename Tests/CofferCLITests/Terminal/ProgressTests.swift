@@ -3,7 +3,6 @@ import Testing
 @testable import CofferCLI
 @testable import CofferTerminal
 
-/// The line that tells how far a long work is.
 struct ProgressTests {
   @Test func `a bar tells what is done, how much, and how long it takes`() {
     let display = Display(isTerminal: true)

@@ -40,7 +40,7 @@ struct PromptTests {
     let terminal = try PseudoTerminal()
     let child = try terminal.coffer("vault init", in: home)
     terminal.shows("New passphrase: ")
-    // The process leads a session without a shell, so the kernel drops the stop: what is left is restore and ask again.
+    // The process leads a session without a shell, so the kernel drops the stop; only restore and prompt remain.
     kill(child.id, SIGTSTP)
     terminal.shows("New passphrase: \r\nNew passphrase: ")
     #expect(!terminal.echoes)

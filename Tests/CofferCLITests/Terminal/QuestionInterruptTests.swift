@@ -4,10 +4,9 @@ import Testing
 
 @testable import CofferCLI
 
-/// Control-C, control-D and a closed window at the questions of the commands: nothing has been done yet, and nothing is.
+/// Control-C, control-D and a closed window at a command's question change nothing.
 @Suite(.tags(.process), .wholeRun)
 struct QuestionInterruptTests {
-  /// A command, and the end of its question.
   struct Asked {
     let line: String, question: String
 
@@ -55,7 +54,6 @@ struct QuestionInterruptTests {
     return home
   }
 
-  /// What there is: items, what is kept of them, slots and preferences, and the names and sizes of all files.
   private static func content(of home: Home) throws -> [String] {
     let answers = try [
       "vault list --json", "vault history github.com ada --json", "vault deleted --json", "vault slot list --json",
@@ -67,7 +65,7 @@ struct QuestionInterruptTests {
     return answers + files.sorted() + [try home.content("nobody/.netrc")]
   }
 
-  /// In one home: as each question leaves it as it was, the next finds it so.
+  /// In one home: as each question changes nothing, the next finds the same state.
   @Test
   func `whatever ends a question leaves everything as it was`() throws {
     let home = try Self.home()

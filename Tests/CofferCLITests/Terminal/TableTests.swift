@@ -4,7 +4,6 @@ import Testing
 @testable import CofferFormats
 @testable import CofferTerminal
 
-/// Rows for a person, on narrow and on wide terminals.
 struct TableTests {
   private static let table = Table(
     columns: [.text("NAME"), .text("LABEL", rank: 2), .number("SIZE", rank: 3), .fixed("WHEN", rank: 1)],

@@ -4,7 +4,6 @@ import Testing
 
 @testable import CofferCLI
 
-/// What the program does at a terminal, and does not do elsewhere.
 @Suite(.tags(.process), .wholeRun)
 struct TerminalTests {
   @Test
@@ -36,7 +35,7 @@ struct TerminalTests {
     #expect(!terminal.shown.contains("hunter2"))
   }
 
-  /// The state of a process, as proc(5) has it: R, S, T …
+  /// The state of a process from proc(5): R, S, T …
   private static func state(_ process: pid_t) throws -> String {
     let line = try String(contentsOfFile: "/proc/\(process)/stat", encoding: .utf8)
     return line.split(separator: ") ").last?.first.map(String.init) ?? ""

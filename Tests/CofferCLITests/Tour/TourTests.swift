@@ -34,7 +34,7 @@ struct TourTests {
   func `a tour that is interrupted takes its files with it`(signal: Int32) throws {
     let home = try Home()
     _ = try home.file("tmp/x")
-    // A tour that is over before the signal comes proves nothing: then there is another.
+    // A tour that ends before the signal proves nothing and is repeated.
     for _ in 0..<200 {
       let out = try home.file("out")
       let child = try Child(

@@ -4,12 +4,11 @@ import Testing
 
 @testable import CofferCLI
 
-/// What a person types opens the vault for the next command too, and may be typed three times.
+/// A typed passphrase also opens the vault for the next command, and has three tries.
 @Suite(.tags(.process), .wholeRun)
 struct AskedOnceTests {
   private let passphrase = "plum sofa kite unit"
 
-  /// A home with a vault that a passphrase opens, and an item.
   private func home() throws -> Home {
     let (home, code) = try Home.withPassphrase(passphrase)
     _ = try home.file("value", "tok3n")
@@ -41,7 +40,6 @@ struct AskedOnceTests {
       try answer("set other --secret", home, [("Passphrase of", passphrase + "\n"), ("New secret", "v\n"), ("again", "v\n")]).0
         == 0)
     try home.transcript("get other", out: "v")
-    // Unlocked already: says so, and asks nobody.
     let (again, said) = try answer("unlock", home, [])
     #expect(again == 0 && said.contains("unlocked for all your shells") && !said.contains("Passphrase"))
   }
@@ -94,7 +92,7 @@ struct AskedOnceTests {
       [("Passphrase of", "wrong\n"), ("(2 left).\r\nPassphrase of", "\n"), ("(1 left).\r\nPassphrase of", passphrase + "\n")])
     #expect(status == 0 && shown.contains("\r\nWrong passphrase. Try again (2 left).\r\n"))
     #expect(shown.contains("\r\nNothing was typed. Try again (1 left).\r\n") && shown.hasSuffix("tok3n\r\n"))
-    // A command that needs the key itself asks for itself, and three times too.
+    // A command that needs the key itself also prompts three times.
     let (failed, last) = try answer(
       "vault rotate --yes", home,
       [("Passphrase of", "a\n"), ("(2 left).\r\nPassphrase of", "b\n"), ("(1 left).\r\nPassphrase of", "c\n")])
@@ -112,7 +110,7 @@ struct AskedOnceTests {
     terminal.shows("Passphrase of")
     for (left, text) in [("(2 left)", "wrong"), ("(1 left)", "wrong too"), ("SLOT", passphrase)] {
       terminal.type(text + "\n")
-      // The first byte that is shown after Enter: from now on it is tried.
+      // The first byte after Enter: from now on it is tried.
       terminal.shows(": \r\n", every: look)
       terminal.type("typed ahead\n")
       terminal.shows(left == "SLOT" ? "\r\n" : left, every: left == "SLOT" ? {} : look)
@@ -153,7 +151,7 @@ struct AskedOnceTests {
     let (status, shown) = try answer("vault list", home, [("Passphrase of", code.lowercased().replacing("-", with: " ") + "\n")])
     #expect(status == 0 && !shown.contains("Wrong"))
     try home.transcript("agent stop")
-    // The last symbol is one of the check, and so always told from another.
+    // The last symbol belongs to the check, so any change of it is detected.
     let wrong = String(code.dropLast()) + (code.hasSuffix("7") ? "8" : "7")
     let (recovered, said) = try answer(
       "recover", home,
@@ -166,7 +164,7 @@ struct AskedOnceTests {
     let next = try home.file("next", "unit kite sofa plum")
     try home.transcript("vault list --passphrase-file \(next)")
     let file = try home.file("code", code)
-    // The one slot with a passphrase is meant, whatever opened the vault.
+    // The only slot with a passphrase is meant, whichever slot opened the vault.
     try home.changesKey("vault passphrase --quiet --recovery-file \(file) --new-passphrase-file \(home.path)/pass", "")
     try home.transcript("vault list --passphrase-file \(home.path)/pass")
     try home.transcript("recover", err: "there is no terminal to ask for the recovery code at", exit: 69)
@@ -198,7 +196,7 @@ struct AskedOnceTests {
     let place = "protocol=https\nhost=example.com\n"
     _ = try home.file("get", place)
     _ = try home.file("store", place + "username=ada\npassword=p4ss\n")
-    // Locked, and with a terminal: nobody is asked.
+    // Locked, and with a terminal: no prompt.
     let terminal = try PseudoTerminal()
     let silent = try #require(
       try terminal.program(["sh", "-c", "coffer credential git store < \(home.path)/store"], in: home))
@@ -275,7 +273,6 @@ struct AskedOnceTests {
     try home.transcript("vault get a", out: "v")
     #expect(home.mode(".local/state/coffer/run") == 0o700)
     try home.transcript("agent stop")
-    // What another user may have put there: a link, an open folder, somebody else's.
     try FileManager.default.moveItem(atPath: run, toPath: home.path + "/elsewhere")
     try FileManager.default.createSymbolicLink(atPath: run, withDestinationPath: home.path + "/elsewhere")
     try home.transcript("unlock --key-file \(home.path)/key", err: "the folder is a symbolic link", exit: 77)

@@ -4,10 +4,9 @@ import Testing
 
 @testable import CofferCLI
 
-/// Where the agent holds a vault, no command asks that can do without the vault's key.
+/// With the vault held by the agent, commands that do not need its key have no prompt.
 @Suite(.tags(.process), .defaultRun)
 struct HeldVaultTests {
-  /// A home whose agent holds the vault, which nothing else opens.
   private func unlockedHome() throws -> Home {
     let home = try Home.withVault()
     try home.transcript("vault set web ada --label Mail --quiet", in: "p4ss")
@@ -21,13 +20,12 @@ struct HeldVaultTests {
   func `log, status, verify and the slots come from the agent as they come from the vault`() throws {
     let home = try unlockedHome()
     let key = "--key-file \(home.path)/key"
-    // Before them one that opens the vault here, and leaves no other entry in the log.
+    // First a command that opens the vault here, and leaves no other entry in the log.
     for line in ["vault log --json", "vault log --limit 2", "vault slot list", "vault slot list --json", "vault verify"] {
       try home.transcript(line, out: home.coffer("\(line) \(key)").out)
     }
     let (own, held) = (try home.coffer("vault status \(key)"), try home.coffer("vault status"))
     #expect(held.status == 0, "\(held.err)")
-    // The pin was compared at different times.
     let lines = { (text: String) in text.split(separator: "\n").filter { !$0.hasPrefix("pin") && !$0.hasPrefix("memory") } }
     #expect(lines(held.out) == lines(own.out) && !held.out.isEmpty)
     let json = try home.coffer("vault status --json")

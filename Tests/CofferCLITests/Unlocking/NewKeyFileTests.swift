@@ -2,7 +2,6 @@ import CofferTestSupport
 import Foundation
 import Testing
 
-/// What becomes of a new key file when what it was written for fails.
 @Suite(.tags(.kill, .process), .wholeRun)
 struct NewKeyFileTests {
   private func injecting(_ calls: [String], _ path: String) -> [String] {
@@ -14,7 +13,7 @@ struct NewKeyFileTests {
     var unknown = 0
     for write in [2, 8, 14] {
       let key = home.path + "/new\(write)"
-      // No sync of the log succeeds, and after some writes none of those: the failed commit cannot be taken back.
+      // No sync of the log succeeds, and later no write: the failed commit cannot be undone.
       let faults = injecting(["fdatasync:error=EIO:when=1+", "pwrite64:error=EIO:when=\(write)+"], home.vault + "-wal")
       let answer = try home.traced(faults, "vault slot add --no-agent --new-key-file \(key)")
       let slots = try home.coffer("vault slot list --json").out
@@ -23,7 +22,6 @@ struct NewKeyFileTests {
         unknown += 1
         #expect(isKept && answer.err.contains("keep the new key file \(key)"), "\(answer)")
       }
-      // Whatever was said: a slot that is there has its key file.
       let opened = isKept ? try home.coffer("vault list --key-file \(key)", with: ["COFFER_KEY_FILE": ""]).status : 1
       let count = slots.components(separatedBy: "\"id\"").count - 1
       #expect(count == 1 || isKept, "\(slots) \(opened) \(answer)")
@@ -34,7 +32,7 @@ struct NewKeyFileTests {
 
   @Test func `what was killed between its key file and its slot or vault is repeated with the same words`() throws {
     let home = try Home.withVault()
-    // A key file that a killed command left: of this user alone, generated, and of no slot.
+    // A key file left by a killed command: private, generated, and of no slot.
     func left(_ name: String) throws -> String {
       let other = try Home.withVault()
       return try home.file(name, other.content("key"))
@@ -51,7 +49,7 @@ struct NewKeyFileTests {
     }
     #expect(try home.coffer("vault list --key-file \(home.path)/slot", with: ["COFFER_KEY_FILE": ""]).status == 0)
     #expect(try home.coffer("--vault \(home.path)/new.sqlite vault list --key-file \(home.path)/export").status == 0)
-    // One whose slot was made before the answer was lost.
+    // A key file whose slot was made before the answer was lost.
     let slots = try home.coffer("vault slot list").out
     for line in ["slot", "both --new-passphrase-file \(home.path)/p"] {
       let again = try home.coffer("vault slot add --json --min-strength 0 --new-key-file \(home.path)/\(line)")

@@ -6,7 +6,6 @@ import Testing
 
 @Suite(.tags(.process), .defaultRun)
 struct UnlockingTests {
-  /// A vault that a passphrase opens.
   func passphraseVault() throws -> Home {
     let (home, _) = try Home.withPassphrase("correct horse")
     _ = try home.file("pass", "correct horse\n")
@@ -27,7 +26,7 @@ struct UnlockingTests {
     try home.transcript("vault list --quiet", with: ["COFFER_PASSPHRASE": "correct horse"])
     _ = try home.file("credentials/coffer.passphrase", "correct horse")
     try home.transcript("vault list", with: ["CREDENTIALS_DIRECTORY": home.path + "/credentials"])
-    // As the mode looks where systemd lets the service in by a list of access rights. Nothing is said of it.
+    // The mode as it looks if systemd grants access by an ACL. There is no warning.
     chmod(home.path + "/credentials/coffer.passphrase", 0o440)
     try home.transcript("vault list", with: ["CREDENTIALS_DIRECTORY": home.path + "/credentials"])
   }
@@ -102,7 +101,6 @@ struct UnlockingTests {
       "vault list --key-file \(home.path)/key",
       err: "takes a key file (\(other.path)/data/vault.sqlite)\n  try: unlock it with a passphrase, or a recovery code\n",
       exit: 77)
-    // What a slot takes is wrong.
     try other.transcript("vault list --passphrase-file \(other.file("wrong", "wrong horse"))", err: "wrong passphrase", exit: 77)
   }
 

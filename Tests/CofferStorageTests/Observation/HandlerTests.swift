@@ -4,7 +4,6 @@ import Dispatch
 import Synchronization
 import Testing
 
-/// An owner of closures.
 final class Owner: Sendable {}
 
 @Suite
@@ -73,7 +72,7 @@ struct HandlerTests {
       handler.trigger()
       #expect(record.all == ["next"])
     }
-    // An allocator that looks for faults, as AddressSanitizer's, gives no address twice.
+    // An allocator that looks for faults, as AddressSanitizer's, never reuses an address.
     if !reused { try Test.skip("the allocator never gave an address twice") }
   }
 
@@ -90,7 +89,7 @@ struct HandlerTests {
     let cancel = handler.add(two) { record.add("two \($0)") }
     cancelTwo.withLock { $0 = cancel }
     handler.trigger(1)
-    // Whoever was added meanwhile hears of the trigger that began later; who was cancelled hears of none.
+    // Owners added meanwhile get the trigger that began later; cancelled ones get none.
     #expect(record.all == ["one 1", "one 0", "three 0"])
   }
 
@@ -144,7 +143,7 @@ struct HandlerTests {
     }
     for round in 0..<20_000 {
       let handler = Handler<Void>(), leaving = Mutex<[Quitter]>([])
-      // As many as a handler may have before an addition looks for owners that are gone.
+      // As many as a handler may have before an addition looks for dead owners.
       for _ in 0..<32 {
         let owner = Quitter(), cancel = handler.add(owner) {}
         owner.cancel.withLock { $0 = cancel }

@@ -5,9 +5,9 @@ import Foundation
 import Synchronization
 import Testing
 
-/// Observation by what belongs to the main actor: owners that are not `Sendable`, closures that touch them.
+/// Observation on the main actor: owners that are not `Sendable`, and closures that touch them.
 @MainActor @Suite struct MainActorTests {
-  /// As a program has them: a class without a word on concurrency.
+  /// As in programs: a class without a word on concurrency.
   class Label {
     var texts: [String] = []
     var deinitialized: (@MainActor () -> Void)?
@@ -115,7 +115,6 @@ import Testing
   {
     let handler = Handler<Int>()
     final class Weak { weak var label: Label? }
-    // All at once, so that none comes to lie where a former one lay.
     var screens = (0..<1000).map { _ in Label() }
     let captured = (0..<1000).map { _ in Weak() }
     for (screen, place) in zip(screens, captured) {

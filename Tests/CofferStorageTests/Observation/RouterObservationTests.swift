@@ -136,7 +136,7 @@ struct RouterObservationTests {
       do {
         if size < 5 { try router.set(size + 1, for: keys.size) }
         if size == 5 {
-          // The queue may be here before the thread below has what cancels.
+          // The queue may be here before the thread below has its canceller.
           isCancellable.wait()
           cancel.withLock { $0 }?()
           try router.observe(keys.theme, owner: two) { _ in done.give() }
@@ -230,7 +230,6 @@ struct RouterObservationTests {
   }
 }
 
-/// Counts signals that a test awaits.
 final class Signals: Sendable {
   private let stream: AsyncStream<Void>
   private let continuation: AsyncStream<Void>.Continuation

@@ -1,13 +1,12 @@
-/// Whether what processes were told can be had by one operation after the other, each at a moment between its call and its answer
-/// (Herlihy and Wing 1990): the search of Wing and Gong, with Lowe's memory of what was tried (Testing for linearizability,
-/// 2017).
+/// Whether the answers fit some sequential order of operations, each at a moment between its call and its answer (Herlihy
+/// and Wing 1990): the search of Wing and Gong, with Lowe's memory of tried positions (Testing for linearizability, 2017).
 public struct Linearizability {
-  /// Operations about names that no other operation combines with theirs, by the time of their calls.
+  /// Operations on names that no other operation combines with theirs, by call time.
   private let operations: [RecordedOperation]
-  /// How many have an answer: all of them must find a place.
+  /// The number of answered operations, all of which must find a place.
   private let answered: Int
 
-  /// The names of which the operations fit no order, each group with one operation that no order reaches; empty where all fit.
+  /// The groups of names whose operations fit no order, each with one operation that no order reaches; empty if all fit.
   public static func failures(in history: [RecordedOperation]) -> [[String]] {
     groups(of: useful(history)).compactMap { group in
       Linearizability(group).isFound() ? nil : Set(group.flatMap(\.parts).map(\.name)).sorted()
@@ -19,7 +18,7 @@ public struct Linearizability {
     answered = operations.count { $0.answer != nil }
   }
 
-  /// Without pending operations that nobody can have noticed: they may as well not have happened.
+  /// Without pending operations that nobody can have noticed: they may not have happened.
   private static func useful(_ history: [RecordedOperation]) -> [RecordedOperation] {
     var seen: Set<String> = []
     for case .read(let name, let value) in history.filter({ $0.answer != nil }).flatMap(\.parts) {
@@ -37,8 +36,7 @@ public struct Linearizability {
     }
   }
 
-  /// The operations by the names that they have to do with: a history fits if those of each group do (Herlihy and Wing, theorem
-  /// 1).
+  /// The operations grouped by their names: a history fits if each group does (Herlihy and Wing, theorem 1).
   private static func groups(of history: [RecordedOperation]) -> [[RecordedOperation]] {
     var parent: [String: String] = [:]
     func root(_ name: String) -> String {
@@ -56,7 +54,6 @@ public struct Linearizability {
 
   // MARK: The search
 
-  /// What has a place so far, and what the names have then.
   private struct Position: Hashable {
     var placed: [UInt64]
     var values: [String: String] = [:]
@@ -67,12 +64,12 @@ public struct Linearizability {
 
   private func isFound() -> Bool {
     var seen: Set<Position> = []
-    // Each with the first operation without a place, and how many with an answer have one.
+    // Each with the first unplaced operation, and the number of placed ones with an answer.
     let empty = Position(placed: Array(repeating: 0, count: operations.count / 64 + 1))
     var stack: [(position: Position, first: Int, count: Int)] = [(empty, 0, 0)]
     while let (position, first, count) = stack.popLast() {
       if count == answered { return true }
-      // What is pushed last is tried first: those with an answer, the earliest call before all.
+      // The last pushed is tried first: answered ones, the earliest call before all.
       for number in candidates(position, from: first) {
         guard var next = step(position, number) else { continue }
         next.place(number)
@@ -85,7 +82,7 @@ public struct Linearizability {
     return false
   }
 
-  /// The operations that may come next: those called before the first answer of one that has no place yet.
+  /// The operations that may come next: those called before the first answer of an unplaced one.
   private func candidates(_ position: Position, from first: Int) -> [Int] {
     var found: [Int] = [], limit = UInt64.max
     for number in first..<operations.count {
@@ -98,7 +95,7 @@ public struct Linearizability {
     return possible.filter { operations[$0].answer == nil } + possible.filter { operations[$0].answer != nil }.reversed()
   }
 
-  /// The values after operation `number`; nil where it would have been answered otherwise.
+  /// The values after operation `number`; nil if its answer does not fit.
   private func step(_ position: Position, _ number: Int) -> Position? {
     var next = position
     let isPending = operations[number].answer == nil

@@ -1,18 +1,18 @@
-/// What one process asked of something shared, and what it was told: the call's time, the answer's, and parts that happen at one
+/// One process's operation on shared data, and its answer: the times of call and answer, and parts that happen at one
 /// moment.
 ///
 /// It knows nothing of stores: names and values are texts.
 public struct RecordedOperation: Sendable, Equatable {
-  /// One thing that an operation does.
+  /// One effect of an operation.
   public enum Part: Sendable, Equatable {
     /// The name has the value from now on.
     case write(String, String)
-    /// The name had the value; an empty one where there was none.
+    /// The name had the value; an empty one if there was none.
     case read(String, String)
-    /// The name's number is one more than it was, which was answered; none was where the answer is nil.
+    /// Adds one to the name's number, and answers the result; nil without an answer.
     case add(String, Int?)
 
-    /// What it is about.
+    /// The name in question.
     public var name: String {
       switch self {
       case .write(let name, _), .read(let name, _), .add(let name, _): name
@@ -20,13 +20,13 @@ public struct RecordedOperation: Sendable, Equatable {
     }
   }
 
-  /// Who asked.
+  /// The caller.
   public let process: Int
-  /// When, in nanoseconds of a clock that all processes share.
+  /// The time of the call, in nanoseconds of a clock that all processes share.
   public let call: UInt64
-  /// When the answer came; nil where none did, and nobody knows whether the operation happens, or when.
+  /// The time of the answer; nil without one, when nobody knows whether the operation happens, or when.
   public let answer: UInt64?
-  /// All of it, at one moment.
+  /// Its effects, at one moment.
   public let parts: [Part]
 
   /// An operation of `process` between `call` and `answer`.
@@ -35,20 +35,20 @@ public struct RecordedOperation: Sendable, Equatable {
   }
 }
 
-/// A record that cannot be understood: the line.
+/// An unreadable line of a record.
 public struct UnreadableRecord: Error {
   /// The line.
   public let line: String
 }
 
 extension RecordedOperation {
-  /// The operations of a record, which any number of processes append to, one line an event:
+  /// The operations of a record, to which any number of processes append, one line an event:
   ///
   /// `TIME PROCESS call PART… .` · `TIME PROCESS ok PART… .` · `TIME PROCESS failed .`
   ///
-  /// A part is `w:NAME=VALUE`, `r:NAME=VALUE` or `a:NAME=NUMBER`; in a call, what is read or answered is left out. An operation
-  /// that failed did not happen. One without a second line is pending. A line without its period is one that a kill has cut: it
-  /// was never written.
+  /// A part is `w:NAME=VALUE`, `r:NAME=VALUE` or `a:NAME=NUMBER`; a call omits values read or answered. A failed operation
+  /// did not happen. One without a second line is pending. A line without its period was cut by a kill: it was never
+  /// written.
   ///
   /// - Throws: ``UnreadableRecord``.
   public static func operations(in record: String) throws -> [RecordedOperation] {

@@ -6,7 +6,7 @@ import CofferStorage
 import CofferValues
 import CofferVault
 
-// A desktop application, as far as what it remembers is concerned.
+// A desktop application's preferences.
 
 struct DesktopKeys: KeySpace {
   let theme = StorageKey("theme", default: "light")

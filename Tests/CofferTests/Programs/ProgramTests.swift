@@ -9,7 +9,6 @@ import CofferTestSupport
 import Foundation
 import Testing
 
-/// Small programs as users write them, run on real stores.
 @Suite(.tags(.process), .defaultRun) struct ProgramTests {
   private static func newPlaces() throws -> (places: Places, keyFile: FilePath) {
     let folder = FileManager.default.temporaryDirectory.resolvingSymlinksInPath().appending(path: "coffer-\(UUID().uuidString)")
@@ -22,7 +21,7 @@ import Testing
     return (places, keyFile)
   }
 
-  /// Again while a store that has just been let go still writes a last file there.
+  /// Repeats while a released store still writes a last file there.
   private static func remove(_ keyFile: FilePath) {
     let folder = keyFile.removingLastComponent().string
     eventually("the folder is removed") {
@@ -52,7 +51,6 @@ import Testing
     try one.session.logout()
     try await poll("the other window shows the logout") { other.title == "nobody" }
     #expect(other.title == "nobody")
-    // A second service over the same vault, unlocked once.
     let mail = try vault.store(ofService: "smtp.example.com")
     #expect(try mail.names() == [])
     try app.close()

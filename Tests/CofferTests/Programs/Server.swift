@@ -6,7 +6,7 @@ import CofferStorage
 import CofferValues
 import CofferVault
 
-// A server, each of whose worker processes unlocks the vault for itself.
+// A server whose worker processes each unlock the vault.
 
 struct ServerKeys: KeySpace {
   let tokens = StorageKeyFamily("api", secret: String.self)
@@ -18,7 +18,7 @@ struct ServerKeys: KeySpace {
 struct Worker {
   let keys = ServerKeys(), app: StorageRouter, arguments: [String]
 
-  /// - Parameter arguments: the command line, whose words other than overrides another parser reads.
+  /// - Parameter arguments: the command line; another parser reads the words that are no overrides.
   init(_ arguments: [String], keyFile: FilePath, places: Places? = nil) throws {
     var arguments = arguments
     let overrides = Overrides.take(from: &arguments, for: keys)

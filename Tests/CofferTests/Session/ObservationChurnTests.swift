@@ -29,8 +29,8 @@ struct ObservationChurnTests {
       let words = line.split(separator: " ")
       let place = try #require(words.firstIndex(of: "times,"))
       let (descriptors, threads) = (Int(words[place + 1]) ?? 99, Int(words[place + 4]) ?? 99)
-      // The pool of threads may have grown by what the machine's processors can use, once, and by some more on a busy machine;
-      // one for each of some hundred observations would be many more.
+      // The thread pool may grow once to the number of processors, and by a few more on a busy machine, but not with each of
+      // some hundred observations.
       #expect(descriptors <= 1 && threads <= ProcessInfo.processInfo.activeProcessorCount + 8, "\(line)")
     }
   }

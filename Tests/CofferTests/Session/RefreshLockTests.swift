@@ -8,14 +8,13 @@ import Synchronization
 import SystemPackage
 import Testing
 
-/// The vault's own store, which lets a test act at the moment when a version is asked for.
+/// The vault's own store, which lets a test act whenever a version is read.
 private final class WatchedVault: DecidingStore {
   let base: VaultStore
   private let act = Mutex<(@Sendable () throws -> Void)?>(nil)
 
   init(_ base: VaultStore) { self.base = base }
 
-  /// Runs `body` each time that a version is asked for.
   func whenAsked(_ body: (@Sendable () throws -> Void)?) { act.withLock { $0 = body } }
 
   var part: String { base.part }

@@ -20,15 +20,13 @@ private struct RenamedKeys: KeySpace {
   let token = StorageKey("access", secret: Token.self).renamed(from: "token").expires { $0.expiry }.endsWithSession()
 }
 
-/// A memory vault that lets somebody else act between two looks at it.
+/// A memory vault that lets others act between two reads.
 private final class InterruptedVault: DecidingStore {
   typealias Act = @Sendable () throws(StoreError) -> Void
   let inner = MemoryStore<Vault>()
   private let loading = Mutex<Act?>(nil), versioned = Mutex<Act?>(nil)
 
-  /// Runs `act` once, before the next value is read.
   func beforeLoad(_ act: @escaping Act) { loading.withLock { $0 = act } }
-  /// Runs `act` once, after the next version is read.
   func afterVersion(_ act: @escaping Act) { versioned.withLock { $0 = act } }
 
   private static func take(_ act: inout Act?) -> Act? {
@@ -62,7 +60,6 @@ private final class InterruptedVault: DecidingStore {
     try Sealed(Token(text: text, expiry: Date() + seconds))
   }
 
-  /// Another program over the same stores, which has stored a credential that has expired.
   private func other() throws -> StorageRouter {
     let other = try StorageRouter(plain: plain, vault: vault.inner, keys: keys)
     try other.set("ada", for: keys.user)

@@ -31,7 +31,6 @@ private struct RenamedTokenKeys: KeySpace {
   let token = StorageKey("access", secret: String.self).renamed(from: "token").endsWithSession()
 }
 
-/// A clock that a test sets.
 private final class HandSetClock: Sendable {
   private let time = Mutex((date: Date(timeIntervalSince1970: 1_800_000_000), uptime: Duration.zero))
   var date: Date { time.withLock(\.date) }
@@ -80,7 +79,7 @@ private final class HandSetClock: Sendable {
   @Test
   func `a clock that is set back while the session lives lengthens no credential's life`() throws {
     let clock = HandSetClock()
-    // This store believes the clock, as one would that was opened after it was set.
+    // This store trusts the clock, as if opened after it was set.
     let app = try StorageRouter(
       plain: MemoryStore<Plain>(), vault: MemoryStore<Vault>(now: { clock.date }), keys: keys)
     let session = try Session(app, user: keys.user, credential: keys.token, clock: clock.clock)
@@ -137,7 +136,6 @@ private final class HandSetClock: Sendable {
     let session = try next.session(user: renamed.user, credential: renamed.token)
     #expect(try session.state() == .locked)
     try vault.unlock(with: home.credentials())
-    // Nothing is to be renewed: the one that stands has not expired.
     let present = try await session.refresh(renamed.token) { _ in throw CancellationError() }
     #expect(try present.reveal() == "ada-token" && session.state() == .loggedIn("ada"))
   }
@@ -173,7 +171,7 @@ private final class HandSetClock: Sendable {
     try await poll("hears the present state") { states.texts == ["loggedIn ada"] }
     try login(session, until: Date() + 0.3)
     try await poll("hears of the expiry") { states.texts.last == "expired" }
-    // The login is told as well, unless its credential had expired before that.
+    // The login is reported too, unless its credential had already expired.
     #expect(states.texts.dropFirst().dropLast().allSatisfy { $0 == "loggedIn ada" } && states.texts.count <= 3)
     let token = try await session.refresh(keys.token) { _ in try Sealed(Token(text: "new", expiry: Date() + 3600)) }
     #expect(token.expires != nil)
@@ -181,7 +179,7 @@ private final class HandSetClock: Sendable {
   }
 }
 
-/// A memory vault whose clock is behind when a test says so: it opens no value then.
+/// A memory vault whose clock is behind on demand: it opens no value then.
 private final class ClocklessVault: DecidingStore {
   let isBehind = Mutex(false)
   private let inner = MemoryStore<Vault>()
@@ -208,7 +206,6 @@ private final class ClocklessVault: DecidingStore {
   func commit(_ batch: Batch<Vault>, decision: Decision?) throws(StoreError) { try inner.commit(batch, decision: decision) }
 }
 
-/// What an observer was told.
 final class StateLog: Sendable {
   private let log = Mutex<[String]>([])
   var texts: [String] { log.withLock { $0 } }

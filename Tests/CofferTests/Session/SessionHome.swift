@@ -16,18 +16,18 @@ struct SessionKeySpace: KeySpace {
   let device = StorageKey("device", secret: String.self)
 }
 
-/// A folder with a vault, its key file and a plain domain, and the tool that works on them as another process does.
+/// A folder with a vault, its key file and a plain domain, and the tool that uses them as another process.
 final class SessionHome: Sendable {
   private let folder: TestFolder
   var path: String { folder.path.string }
   let places: Places
   let keys = SessionKeySpace()
-  // The test bundle stands beside the tools.
+  // The test bundle is next to the tools.
   private static let tool = URL(filePath: CommandLine.arguments[0]).deletingLastPathComponent().path + "/TestTool"
 
   private let environment: [String: String]?
 
-  /// - Parameter inStandardPlaces: whether the places are those of the XDG directories, and not those of one folder.
+  /// - Parameter inStandardPlaces: whether the places are the XDG directories instead of one folder.
   init(inStandardPlaces: Bool = false) throws {
     folder = try TestFolder("session")
     let path = folder.path.string
@@ -50,7 +50,6 @@ final class SessionHome: Sendable {
     return Credentials(keyFile: try key.bytes.withUnsafeBytes { try SecretBytes(copying: $0) })
   }
 
-  /// A router over the real stores, unlocked.
   func open() throws -> (app: StorageRouter, vault: VaultStore) {
     let vault = try VaultStore(service: "app", vault: places.openVault())
     try vault.unlock(with: credentials())
@@ -61,7 +60,6 @@ final class SessionHome: Sendable {
     try app.session(user: keys.user, credential: keys.token)
   }
 
-  /// A home with a session of this process in it, and ada logged in.
   static func loggedIn() throws -> (home: SessionHome, app: StorageRouter, session: Session<String>) {
     let home = try SessionHome()
     let (app, _) = try home.open()
@@ -81,7 +79,6 @@ final class SessionHome: Sendable {
 
   /// How many renewals of other processes have begun.
   var renewals: Int { lines(of: "renewals") }
-  /// How many other processes were about to ask for a renewal.
   var asked: Int { lines(of: "asked") }
 
   private func lines(of name: String) -> Int {
@@ -127,17 +124,16 @@ final class SessionHome: Sendable {
     return (started.process.terminationStatus, String(decoding: output, as: UTF8.self))
   }
 
-  /// Calls that change a file. strace counts each by itself.
+  /// Calls that change a file; strace counts each separately.
   static let calls = ["pwrite64", "fsync", "fdatasync", "ftruncate", "fallocate", "unlink", "rename", "renameat2"]
 
-  /// Runs the tool and has it killed on entering its `number`th `call`.
   func traced(killedAt number: Int, of call: String, _ arguments: String...) throws -> Int32 {
     let strace = ["-f", "-o", "/dev/null", "-e", "trace=\(call)", "-e", "inject=\(call):signal=SIGKILL:when=\(number)"]
     return try Self.wait(start("/usr/bin/strace", strace + [Self.tool] + arguments)).status
   }
 
-  /// Has the tool killed on entering its `number`th sync of the vault's log, while another process has both stores open, settles
-  /// what was left and is killed too. So nobody closes the log in order, and the next opening recovers what is in it.
+  /// Kills the tool on entering its `number`th sync of the vault's log, while another process has both stores open, settles
+  /// the transaction and is killed too. So nobody closes the log in order.
   func killedAtSync(_ number: Int, _ arguments: String...) throws -> Int32 {
     let (settler, input, output) = (Process(), Pipe(), Pipe())
     settler.executableURL = URL(fileURLWithPath: Self.tool)
@@ -158,9 +154,9 @@ final class SessionHome: Sendable {
     return status
   }
 
-  /// What both stores say of the session, which must be one thing: nil for logged out, else the user and the token.
+  /// Both stores' agreed state of the session: nil for logged out, otherwise the user and the token.
   ///
-  /// The plain keys are read by a process without a passphrase.
+  /// A process without a passphrase reads the plain keys.
   func agreement(_ location: SourceLocation = #_sourceLocation) throws -> (user: String, token: String)? {
     let read = try run("read-session", path)
     #expect(read.status == 0, "\(read.output)", sourceLocation: location)
@@ -183,7 +179,7 @@ final class SessionHome: Sendable {
   }
 }
 
-/// What a task waits at until a test opens it, whether or not the task is cancelled meanwhile.
+/// A task waits here until a test opens it, even if the task is cancelled meanwhile.
 final class Gate: Sendable {
   private let state = Mutex((isOpen: false, waiting: [CheckedContinuation<Void, Never>]()))
 
@@ -206,7 +202,6 @@ final class Gate: Sendable {
   }
 }
 
-/// Counts what several threads do.
 final class Counter: Sendable {
   private let count = Mutex(0)
   var value: Int { count.withLock { $0 } }

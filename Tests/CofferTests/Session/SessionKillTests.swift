@@ -2,10 +2,10 @@ import CofferTestSupport
 import Foundation
 import Testing
 
-/// A session's process is killed at every step. Afterwards both stores say the same, and it is what was before or what should be.
+/// A session's process is killed at every step. Afterwards both stores agree on the old state or the new one.
 @Suite(.tags(.campaign, .kill, .process), .wholeRun)
 struct SessionKillTests {
-  /// Where the process dies, and whether the login or logout has then happened.
+  /// The step at which the process dies, and whether the login or logout has then happened.
   static let steps: [(name: String, happened: Bool)] = [
     ("recordCopied", false), ("prepared", false), ("beforeVaultCommit", false), ("afterVaultCommit", true),
     ("decided", true), ("committed", true), ("commitDurable", true), ("beforeForget", true), ("afterForget", true),
@@ -56,7 +56,7 @@ struct SessionKillTests {
       #expect(status == 0 ? found == (isLogin ? "bob" : nil) : found == "ada" || found == (isLogin ? "bob" : nil))
       users.append(found)
     }
-    // The log's first sync, of its head, then that of the commit, and of what follows it.
+    // The log's first sync, of its head, then the commit's, and that of the next part.
     #expect(users[1] == "ada" && users[3] == (what == "login" ? "bob" : nil), "\(users)")
   }
 

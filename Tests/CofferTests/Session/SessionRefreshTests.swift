@@ -85,7 +85,7 @@ struct SessionRefreshTests {
     try home.release()
     let answers = try started.map { try home.finish($0) }
     #expect(answers.allSatisfy { $0.status == 0 }, "\(answers)")
-    // A machine's first look at the vault is noted before that.
+    // A machine's note on its first look at the vault comes before.
     let tokens = Set(answers.map { $0.output.split(separator: "\n").suffix(2) })
     #expect(tokens.count == 1 && home.renewals == 1, "\(home.renewals) renewals, \(answers)")
   }
@@ -128,8 +128,8 @@ struct SessionRefreshTests {
     for round in 0..<rounds {
       try home.run("login", home.path, "ada")
       let renewals = home.renewals
-      // In every third round the two begin together; in the others the logout begins as the renewal is about to end, so that it
-      // comes upon the refresh's last steps. Nothing rests on which of them is the faster.
+      // In every third round both begin together; in the others the logout begins as the renewal is about to end. Nothing
+      // depends on which is faster.
       if !round.isMultiple(of: 3) { try home.hold() }
       let refresh = try home.start("refresh", home.path, "ada-token")
       if !round.isMultiple(of: 3) { try await poll("renewing") { home.renewals > renewals } }
@@ -153,7 +153,7 @@ struct SessionRefreshTests {
     let (gate, isOver) = (Gate(), Counter())
     let error = await #expect(throws: StoreError.self) {
       try await session.refresh(keys.token, replacing: stale, within: .milliseconds(50)) { _ in
-        // Heeds no cancellation.
+        // Ignores cancellation.
         await gate.pass()
         isOver.next()
         return try Sealed("late")
@@ -222,7 +222,7 @@ struct SessionRefreshTests {
     let names = try FileManager.default.contentsOfDirectory(atPath: folder).filter { $0.hasPrefix("refresh-") }
     #expect(names.count == 1)
     let lock = folder + "/" + (names.first ?? "")
-    // What holds for every user, root too: a folder is no file to lock.
+    // This works for every user, also root: a folder cannot be locked as a file.
     try FileManager.default.removeItem(atPath: lock)
     try FileManager.default.createDirectory(atPath: lock, withIntermediateDirectories: false)
     let error = await #expect(throws: StoreError.self) {
@@ -281,7 +281,6 @@ struct SessionRefreshTests {
       let error = await #expect(throws: StoreError.self) { try await task.value }
       #expect(error?.kind == .busy && error?.cure == "try again; the renewal goes on")
     }
-    // Nobody else has a turn meanwhile.
     let other = await #expect(throws: StoreError.self) {
       try await session.refresh(keys.token, replacing: stale, within: .milliseconds(100)) { _ in try Sealed("mine") }
     }

@@ -88,7 +88,6 @@ import Testing
       let error = #expect(throws: StoreError.self) { try session.logout() }
       #expect(error?.key == "coffer.session-keys" && error?.kind == .undecodable(stored: bad.kindName))
       #expect(try session.state() == .loggedIn("ada"))
-      // What it listed must not be lost to a write either.
       let writes: [() throws -> Void] = [
         { try app.set(["x"], for: home.keys.recent) }, { try app.update(home.keys.recent) { $0 = ["x"] } },
         { try app.transaction { try $0.set(["x"], for: home.keys.recent) } },

@@ -5,7 +5,7 @@ internal import CofferValues
 internal import Foundation
 internal import Testing
 
-/// An observation lives as long as its owner, and no longer; what it is made through need not be kept.
+/// An observation lives exactly as long as its owner; the object that it is made through need not be kept.
 @Suite struct ObservationLifetimeTests {
   struct Keys: KeySpace {
     let number = StorageKey("number", default: 0)
@@ -14,7 +14,7 @@ internal import Testing
   }
   private static let keys = Keys()
 
-  /// What a closure holds: counted while it is there.
+  /// A closure's captured value, counted while it exists.
   private final class Held: Sendable {
     let count: Collected<Int>
     init(_ count: Collected<Int>) {
@@ -34,7 +34,7 @@ internal import Testing
     var owner: Owner? = Owner()
     let (bySubject, byRouter, byContainer) = (Collected<Int>(), Collected<Int>(), Collected<Int?>())
     let bySession = Collected<Session<String>.State>()
-    // Kept, not recorded: once the test is over its files go, which may be told.
+    // Kept, not recorded: after the test its files are removed, which may be reported.
     let failures = Collected<String>()
     func begin(_ owner: Owner) throws {
       let subject = app.persistedValue(for: Self.keys.number).subject()
@@ -59,7 +59,7 @@ internal import Testing
     eventually { bySession.all == [.loggedOut, .loggedIn("ada")] }
     #expect(failures.all == [])
     #expect(bySubject.all == [0, 1, 2] && byRouter.all == [0, 1, 2] && byContainer.all == [nil, 1, 2])
-    // Before its files go, of which somebody would be told.
+    // Before its files are removed, which an observer would be told.
     owner = nil
     withExtendedLifetime(bench) {}
   }
@@ -110,7 +110,6 @@ internal import Testing
     let cancellers = try begin()
     #expect(router != nil)
     for cancel in cancellers + cancellers { cancel() }
-    // A look that the watch had begun holds the store for its own time.
     eventually { router == nil && held.all.reduce(0, +) == 0 }
   }
 

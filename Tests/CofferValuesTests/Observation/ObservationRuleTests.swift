@@ -9,8 +9,7 @@ internal import CofferValues
 internal import Foundation
 internal import Testing
 
-/// What every way to observe promises: the present value first, then the newest whenever it is another, and no value twice in a
-/// row.
+/// Every way to observe gives the current value first, then the newest whenever it differs, and no value twice in a row.
 @Suite struct ObservationRuleTests {
   struct Keys: KeySpace {
     let number = StorageKey("number", default: 0)
@@ -107,7 +106,6 @@ internal import Testing
     }
     try session.login(as: "last") { try $0.set(Sealed("t"), for: keys.token) }
     eventually { seen.all.last == .loggedIn("last") }
-    // A renewed credential is no other state.
     _ = try await session.refresh(keys.token, replacing: app.value(for: keys.token)) { _ in try Sealed("renewed") }
     try session.logout()
     eventually { seen.all.last == .loggedOut }
@@ -153,7 +151,6 @@ internal import Testing
     #expect(inside.all.isEmpty && follows(seen.all, from: 0, to: 200), "\(seen.all)")
   }
 
-  /// An ordinary class, as programs have them.
   private class Screen { var seen: [String] = [] }
 
   @MainActor @Test
@@ -171,7 +168,7 @@ internal import Testing
     try app.plain.save(.string("many"), for: "number")
     try app.set("dark", for: keys.look)
     try await poll("it comes to be") { screen.seen.last == "success(\"dark\")" }
-    // What cannot be read is answered with the last value, which is no news.
+    // An unreadable value is answered with the last one, which is no change.
     #expect(screen.seen == ["success(\"light\")", "0", "1", "success(\"dark\")"])
   }
 }

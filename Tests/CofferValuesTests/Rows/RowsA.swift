@@ -18,7 +18,7 @@ private struct Keys: KeySpace {
   let launches = StorageKey("launches", default: 0)
 }
 
-/// A controller that owns a preference and is given its store.
+/// A controller that owns a preference and gets its store by injection.
 private final class ThemeController {
   private let keys = Keys()
   private let app: StorageRouter
@@ -38,7 +38,6 @@ private final class ThemeController {
   }
 }
 
-/// Runs `body` where the user's configuration folder is a new one.
 private func inHomeOfItsOwn(_ body: (URL) throws -> Void) throws {
   let folder = FileManager.default.temporaryDirectory.resolvingSymlinksInPath().appending(path: "coffer-\(UUID().uuidString)")
   try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: false, attributes: [.posixPermissions: 0o700])
@@ -49,7 +48,7 @@ private func inHomeOfItsOwn(_ body: (URL) throws -> Void) throws {
 
 @Suite struct RowsA {
   @Test func `A1 a controller owns a preference and is given its store by injection`() throws {
-    // A default argument may name a store that the program shares, as `defaults: UserDefaults = .standard` does.
+    // A default argument may be a store that the program shares, as in `defaults: UserDefaults = .standard`.
     final class Controller {
       let defaults: any LayeredStore
       init(defaults: any LayeredStore = MemoryStore<Plain>()) { self.defaults = defaults }
@@ -62,7 +61,7 @@ private func inHomeOfItsOwn(_ body: (URL) throws -> Void) throws {
 
   @Test(.tags(.process), .defaultRun)
   func `A1 the default argument is the standard store, which needs no try and is where UserDefaults.standard looks`() async {
-    // In a process of its own: where the standard domain is, the environment says.
+    // In a separate process: the environment determines the place of the standard domain.
     await #expect(processExitsWith: .success) {
       final class Controller {
         let defaults: any LayeredStore
@@ -107,7 +106,6 @@ private func inHomeOfItsOwn(_ body: (URL) throws -> Void) throws {
     let failures = Collected<StoreError>()
     let key = StorageKey("theme", default: Theme.light).whenUndecodable(.useDefault) { failures.add($0) }
     #expect(try bench.app(Space(key)).value(for: key) == .light)
-    // Better: the fall-back is reported, and what was stored is still there.
     #expect(failures.all.map(\.key) == ["theme"])
     #expect(try bench.defaults().load("theme") == .string("sepia"))
     try expect(.undecodable(stored: "string")) {
@@ -132,7 +130,7 @@ private func inHomeOfItsOwn(_ body: (URL) throws -> Void) throws {
     let shared = try bench.defaults("group.com.example")
     try shared.set(.dark, for: Keys().theme)
     #expect(try bench.defaults("group.com.example").value(for: Keys().theme) == .dark)
-    // Better than nil: the error says what is wrong with the name, and no file is made outside of the folder.
+    // Better than nil: the error explains the name's fault, and no file is made outside of the folder.
     for name in ["", "../evil", "a/b", "."] { try expect(.invalidName) { _ = try bench.defaults(name) } }
   }
 
@@ -190,7 +188,7 @@ private func inHomeOfItsOwn(_ body: (URL) throws -> Void) throws {
     try pure.removeAll()
     try app.transaction { try $0.update(keys.launches) { $0 += 1 } }
     #expect(try app.value(for: keys.launches) == 42)
-    // What an update leaves as it is stays the suite's.
+    // A value unchanged by an update stays the suite's.
     try pure.removeAll()
     try app.update(keys.launches) { _ in }
     try app.transaction { try $0.update(keys.launches) { _ in } }
@@ -222,7 +220,7 @@ private func inHomeOfItsOwn(_ body: (URL) throws -> Void) throws {
     let bench = try Bench()
     let defaults = try bench.defaults()
     try defaults.set(.dark, for: Keys().theme)
-    // Better: no call here, and yet the other process reads it at once.
+    // Better: without a call here the other process reads it at once.
     #expect(try OtherProcess.run("get", bench, "theme") == "string(\"dark\")")
     try OtherProcess.run("set", bench, "theme", "black")
     #expect(try defaults.value(for: Keys().theme) == .black)

@@ -24,8 +24,8 @@ extension PersistentStorage {
   }
 
   @Test func `B1 a misspelled key, a wrong type and a collision are errors before anything is stored`() throws {
-    // The first two do not compile, nor does a second declaration in one space: ForbiddenProgramTests. What the compiler cannot
-    // see, two spaces with one name, is refused at open, and both places are named.
+    // The first two do not compile, nor does a second declaration in one space: ForbiddenProgramTests. Two spaces with one
+    // name are refused at open, and both places are named.
     let (one, two) = (Space(StorageKey("theme", default: 1)), Space(StorageKey("theme", default: "x")))
     let error = try expect(.duplicateKey) { _ = try StorageRouter.inMemory(keys: one, two) }
     #expect(error.what.contains(one.key.site.description) && error.what.contains(two.key.site.description))
@@ -72,7 +72,7 @@ extension PersistentStorage {
     let opened = try storage(bench, prefix: "a.")
     #expect(opened.suiteName == Bench.domain && opened.keyPrefix == "a.")
     try expect(.invalidName) { _ = try PersistentStorage(suiteName: "../evil", in: bench.places.defaults) }
-    // Without a suite it is the domain of the program, as with UserDefaults.
+    // Without a suite it is the program's domain, as with UserDefaults.
     #expect(try PersistentStorage(in: bench.places.defaults).suiteName == DefaultsDomain.standardName)
   }
 
@@ -92,7 +92,7 @@ extension PersistentStorage {
     #expect(try defaults.value(of: Int.self, forKey: "count") == 41)
     try defaults.setValue(Profile(), forKey: "profile")
     try defaults.setValue(Theme.dark, forKey: "theme")
-    // Native structure, not opaque data, for scalars at the top too.
+    // Native structure, not opaque data, also for top-level scalars.
     #expect(try defaults.load("profile") == .dictionary(["name": .string("Ada"), "tags": .array([.string("x")])]))
     #expect(try defaults.load("theme") == .string("dark"))
     try defaults.synchronize()
@@ -137,7 +137,8 @@ extension PersistentStorage {
   }
 
   @Test func `B11 a container's type is fixed`() throws {
-    // `container.value = "Text"` does not compile: ForbiddenProgramTests. A stored value of another type is no absent one.
+    // `container.value = "Text"` does not compile: ForbiddenProgramTests. A stored value of another type is not an absent
+    // one.
     let bench = try Bench()
     let storage = try storage(bench)
     try storage.setValue("Text", forKey: "foobar")

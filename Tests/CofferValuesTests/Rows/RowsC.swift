@@ -12,7 +12,7 @@ private struct Token: Codable, Equatable { var access = "hush", refresh: String?
 private struct Model: Codable, PlainValue, Equatable { var name = "Ada", nickname: String?, age = 36 }
 private enum Locked: Error { case mustNotHappen }
 
-/// What view models are given: they know names and types, and not which store has what.
+/// A view model's dependencies: it knows names and types, but not the stores.
 private protocol PersistedValuesServiceProtocol: Sendable {
   var userToggle: AnyPersistedValue<Bool> { get }
   var userId: AnyPersistedValue<String?> { get }
@@ -136,7 +136,7 @@ private struct SettingsViewModel {
     try bench.vault.lock()
     userId.wrappedValue = nil
     #expect(failures.all.map(\.kind) == [.locked])
-    // What a locked vault reads as is written where the handle is made: without that it does not compile (ForbiddenProgramTests).
+    // A locked vault's substitute value is declared with the handle: otherwise it does not compile (ForbiddenProgramTests).
     #expect(userId.wrappedValue == "unknown" && failures.all.count == 2)
     try expect(.locked) { _ = try userId.load() }
     try expect(.locked) { try userId.save(nil) }
@@ -168,7 +168,7 @@ private struct SettingsViewModel {
     #expect(wrapped.wrappedValue == .some(1))
     wrapped.wrappedValue = 2
     #expect(try defaults.load("n") == .integer(2))
-    // Decimal text of an older program is read.
+    // An older program's decimal text is read.
     try defaults.save(.string("41"), for: "text")
     #expect(defaults.persistedValue(forKey: "text").integer(Int.self).wrappedValue == 41)
     let count = bench.vault.persistedValue(forKey: "count").integer(UInt8.self)
@@ -296,7 +296,7 @@ private struct SettingsViewModel {
     try number.subject(didChange: external).observe(owner) { driven.add($0) }
     for step in 1...100 { try bench.defaults().persistedValue(forKey: "n").integer().save(step) }
     eventually { stored.all.last == 100 }
-    // The store's own news conflate; what the owner gets is in order, and no value comes twice.
+    // The store's changes are conflated; the owner gets them in order, and no value twice.
     #expect(stored.all.first == 0 && stored.all == stored.all.sorted() && Set(stored.all).count == stored.all.count)
     #expect(driven.all == [0])
     external.trigger()

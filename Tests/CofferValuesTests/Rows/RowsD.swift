@@ -9,11 +9,11 @@ internal import CofferStorage
 internal import Foundation
 internal import Testing
 
-// Handler: one source of truth, and who depends on it.
+// Handler: one source of truth, and its dependants.
 
 @Suite struct RowsD {
   @Test func `D3 dependants are given their handler, and hear of nothing else`() {
-    // No name that anyone may post to, no key path to observe: a typed object, handed to whom it concerns.
+    // No global notification name, no key path: a typed object, passed to its users.
     struct Screen {
       let owner = Owner()
       init(userChanged: Handler<String>, seen: Collected<String>) { userChanged.add(owner) { seen.add($0) } }
@@ -57,7 +57,7 @@ internal import Testing
 
   @MainActor @Test
   func `D6 a view controller's closure touches the view controller, which is the main actor's and not Sendable`() async throws {
-    // As it is written for a view controller, but that it says whose closure it is and gets its owner.
+    // As written for a view controller, except that it names the closure's owner and receives it.
     class ViewController {
       var title = ""
       var cancel: Handler<String>.Canceller?
@@ -118,7 +118,7 @@ internal import Testing
     handler.add(one) { value in
       seen.add(value)
       handler.add(two) { seen.add($0 * 10) }
-      // With the lock held during a trigger this would wait for ever.
+      // With the lock held during a trigger this would wait forever.
       let done = DispatchSemaphore(value: 0)
       DispatchQueue(label: "another").async {
         handler.add(Owner()) { _ in }
@@ -143,7 +143,7 @@ internal import Testing
     let bench = try Bench()
     let user = try bench.defaults().persistedValue(forKey: "user").string().subject()
     let (main, settings) = (Owner(), Owner()), seen = Collected<String?>()
-    // Better: a dependant hears the present value when it registers.
+    // Better: a dependant gets the current value on registration.
     try user.observe(main) { seen.add($0) }
     try user.observe(settings) { seen.add($0) }
     user.wrappedValue = "Ada"
@@ -182,7 +182,7 @@ internal import Testing
     let modules = build.appending(path: "Modules").path()
     try Self.run(["swiftc", "-swift-version", "6", "-I", modules, source.path(), "-o", binary] + objects)
     #expect(try Self.run([binary]) == "told 7\n")
-    // Beside the C library, what every Swift program links: the language, and what it has for tasks and locks.
+    // Besides the C library, only the libraries that every Swift program links: the language, tasks and locks.
     let linked = try Self.run(["ldd", binary]).split(separator: "\n").compactMap { $0.split(separator: " ").first }
     for library in ["sodium", "sqlite3", "Foundation", "System"] {
       #expect(!linked.contains { $0.contains(library) }, "links \(library): \(linked)")
@@ -211,7 +211,6 @@ internal import Testing
     stale()
     handler.trigger(1)
     #expect(seen.all == [10])
-    // And an object that came to lie where a former owner lay is not that owner.
     for _ in 0..<100 {
       var cancel: Handler<Int>.Canceller = {}
       do { cancel = handler.add(Owner()) { _ in } }

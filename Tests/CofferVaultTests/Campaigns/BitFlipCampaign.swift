@@ -7,13 +7,13 @@ import Testing
 @testable import CofferVault
 @testable import CofferVaultFormat
 
-/// Every bit of a vault of 64 KiB, of the header's copy where that is what counts, of a write-ahead log and of the pins, changed
-/// one at a time: the right answer or a named error, never a wrong value.
+/// Flips every bit, one at a time, of a 64 KiB vault, its header's copy, a write-ahead log and the pins: the right answer or
+/// a named error, never a wrong value.
 @Suite(.tags(.campaign), .wholeRun)
 struct BitFlipCampaign {
   private static let pages = 17
 
-  /// A vault with pins whose file has exactly ``pages`` pages, and what is in it.
+  /// A vault with pins whose file has exactly ``pages`` pages, and its items.
   private func grown() throws -> (place: TemporaryVault, options: VaultOptions, items: [ItemName: String]) {
     let place = try TemporaryVault()
     let options = VaultOptions(pins: place.folder.appending("pins"))
@@ -39,7 +39,6 @@ struct BitFlipCampaign {
     try UnlockedVault.create(at: place.path, with: TemporaryVault.credentials(), options: options)
   }
 
-  /// What becomes of each of `bits` of the file `name`, changed alone.
   private func flip(
     _ name: String, _ bits: [Int], of kept: KeptFiles, _ options: VaultOptions, _ items: [ItemName: String],
     verifying: Bool = true,
@@ -51,7 +50,7 @@ struct BitFlipCampaign {
     Campaign.concurrently(workers) { worker in
       var tally = Tally()
       let place = try TemporaryVault()
-      // The pin of a place names the place: each copy has one of its own.
+      // A pin names its place, so each copy has its own.
       let hasPins = options.pins != nil
       let options = VaultOptions(pins: hasPins ? place.folder.appending("pins") : nil)
       try kept.put(into: place.folder)
@@ -83,7 +82,7 @@ struct BitFlipCampaign {
     #expect(tally["right answer"] > 0, "bytes that SQLite does not use change nothing")
     #expect(tally["tampered"] > 0)
 
-    // Once the first header is gone, its copy is what opens the vault.
+    // Without the first header, its copy opens the vault.
     let header = try #require(Data(hex: place.hex("SELECT hex(bytes) FROM header_copy")))
     try place.attack("UPDATE header SET bytes=zeroblob(10)")
     let mended = try KeptFiles(place.folder, ["vault.sqlite"])
@@ -132,7 +131,7 @@ struct BitFlipCampaign {
     for (file, content) in kept.files where file.hasPrefix("pins/") {
       let isPath = file.hasPrefix("pins/at-")
       let bits = Array(Campaign.cases(content.count * 8, short: isPath ? 3 : 4))
-      // Of two records one is left whole, and either is no newer than the vault.
+      // One of two records stays whole, and neither is newer than the vault.
       tally.add(
         try flip(
           file, bits, of: kept, options, items, allowed: isPath ? ["replaced"] : ["right answer"],
@@ -154,7 +153,7 @@ struct BitFlipCampaign {
 extension KeptFiles {
   func without(_ name: String) -> KeptFiles { KeptFiles(files.filter { $0.key != name }) }
 
-  /// With the pin of the place under the name that it has for `place`.
+  /// With the place's pin under its name for `place`.
   func moved(to place: TemporaryVault) throws -> KeptFiles {
     var moved = files
     for name in files.keys where name.hasPrefix("pins/at-") {
@@ -171,7 +170,6 @@ extension KeptFiles {
   }
 }
 
-/// Tallies of several threads.
 final class Collected: @unchecked Sendable {
   private let lock = NSLock()
   private var tally = Tally()

@@ -6,7 +6,7 @@ import Testing
 @testable import CofferVault
 @testable import CofferVaultFormat
 
-/// A container of little memory: past its limit the kernel kills a process, so whatever takes too much must say so before.
+/// A container with little memory: beyond its limit the kernel kills a process, so an error must come before.
 @Suite(.tags(.campaign, .process, .root), .wholeRun)
 struct ControlGroupCampaign {
 
@@ -38,7 +38,7 @@ struct ControlGroupCampaign {
     tally.report("a control group of \(limit) MiB")
   }
 
-  /// A build or a copy fills a container's memory with pages of files, which the kernel gives back when they are asked for.
+  /// A build or a copy fills a container's memory with pages of files, which the kernel frees on demand.
   @Test func `pages of files are no reason to refuse`() throws {
     guard let group = try TestGroup(limit: 256 << 20) else {
       try Test.skip("no control group with a limit of memory can be made here")
@@ -71,16 +71,15 @@ struct ControlGroupCampaign {
   }
 }
 
-/// A control group below this process's own, of either version of the interface.
+/// A control group below this process's own, of either interface version.
 struct TestGroup {
   private let folder: String
 
-  /// - Returns: nil where this process may make none, or none that limits memory.
+  /// - Returns: nil if this process may make none, or none that limits memory.
   init?(limit: Int) throws {
     let own = try String(contentsOfFile: "/proc/self/cgroup", encoding: .utf8)
     for hierarchy in ControlGroup.hierarchies(own) {
       let name = hierarchy.version == .first ? "memory.limit_in_bytes" : "memory.max"
-      // A container's own group is the root of what it sees, whatever it is called outside.
       for parent in [hierarchy.folders.last, hierarchy.folders.first].compactMap(\.self) {
         let folder = "\(parent)/coffer-test-\(UUID().uuidString)"
         guard mkdir(folder, 0o755) == 0 else { continue }

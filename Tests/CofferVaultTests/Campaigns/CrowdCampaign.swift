@@ -7,13 +7,11 @@ import Testing
 @testable import CofferVault
 @testable import CofferVaultFormat
 
-/// Many processes on one vault, with rotations and killings among them.
 @Suite(.tags(.campaign, .kill, .process), .wholeRun)
 struct CrowdCampaign {
   private static let processes = Campaign.size(short: 4, long: 32)
   private static let operations = Campaign.size(short: 15, long: 200)
 
-  /// Each process with its output, which it says line by line.
   private func start(_ place: TemporaryVault, seeds: Range<Int>) throws -> [(seed: Int, process: Process, pipe: Pipe)] {
     let key = try place.keyFile()
     return try seeds.map { seed in
@@ -30,7 +28,7 @@ struct CrowdCampaign {
     }
   }
 
-  /// Waits for all, and adds up the increments that they said were acknowledged.
+  /// Waits for all, and adds up their acknowledged increments.
   private func end(_ crowd: [(seed: Int, process: Process, pipe: Pipe)], _ tally: inout Tally) -> [Int] {
     var increments = [Int](repeating: 0, count: 4)
     for (seed, process, pipe) in crowd {
@@ -72,7 +70,6 @@ struct CrowdCampaign {
     let status = try vault.status()
     #expect(status.epoch == UInt64(rotations) + 1)
     #expect(try vault.verify().records == status.items)
-    // A machine's pins, which all of them wrote, fit.
     _ = try place.unlocked(options).verify()
     tally.report(
       "\(Self.processes) processes × \(Self.operations) operations, \(rotations) rotations, \(status.generation) commits")
@@ -97,7 +94,7 @@ struct CrowdCampaign {
       let found = try counters(vault)
       for counter in 0..<4 {
         acknowledged[counter] += increments[counter]
-        // One that was killed may have committed what it had no time to say.
+        // A killed process may have committed more than it reported.
         #expect(acknowledged[counter]...acknowledged[counter] + killed ~= found[counter])
       }
       _ = try vault.verify()

@@ -5,7 +5,7 @@ import Testing
 @testable import CofferVault
 @testable import CofferVaultFormat
 
-/// What a process did to the files of one folder, from strace(1), in order.
+/// A process's changes to the files of one folder, from strace(1), in order.
 struct DiskRecording {
   enum Event {
     case created(String)
@@ -15,11 +15,9 @@ struct DiskRecording {
     case synchronized(String)
     case renamed(String, String)
     case removed(String)
-    /// A line that the process wrote to its standard output.
     case said(String)
   }
 
-  /// How much is left of what was not synchronized.
   enum Keeping { case nothing, everything, chance }
 
   private(set) var events: [Event] = []
@@ -78,14 +76,13 @@ struct DiskRecording {
     }
   }
 
-  /// The file of a descriptor, unless it is elsewhere or has no name any more.
+  /// A descriptor's file, unless it is elsewhere or unlinked.
   private func file(_ fields: Fields) -> String? {
     let text = fields.plain(0)
     guard !text.contains("(deleted)"), let path = Fields.path(text), path.hasPrefix(folder) else { return nil }
     return path
   }
 
-  /// Whether a file of this name was made, and is still there.
   private func isThere(_ path: String) -> Bool {
     for event in events.reversed() {
       switch event {
@@ -97,7 +94,7 @@ struct DiskRecording {
     return before.files[String(path.dropFirst(folder.count + 1))] != nil
   }
 
-  /// Puts into the folder what a disk may hold when the power goes after the first `count` events.
+  /// Puts a possible disk state after a power loss at event `count` into the folder.
   func replay<Random: RandomNumberGenerator>(upTo count: Int, keeping: Keeping, _ random: inout Random) throws {
     var disk = Disk(before, folder)
     for event in events[..<count] { disk.take(event) }
@@ -112,14 +109,13 @@ struct DiskRecording {
   }
 }
 
-/// The arguments of a call as strace prints them.
 private struct Fields {
   private let fields: [Substring]
 
   init(_ text: Substring) {
     var fields: [Substring] = []
     var rest = text
-    // Texts are all in hexadecimal, so that a comma or a quote in them is none.
+    // Texts are all hexadecimal, so they contain no comma or quote.
     while let comma = rest.range(of: ", ") {
       fields.append(rest[..<comma.lowerBound])
       rest = rest[comma.upperBound...]
@@ -141,7 +137,6 @@ private struct Fields {
   private static func decoded(_ text: Substring) -> Data {
     var bytes = Data()
     var digits: UInt8?
-    // \x41\x42 …
     for unit in text.utf8 {
       let value: UInt8? =
         switch unit {
@@ -164,7 +159,7 @@ private struct Fields {
   }
 }
 
-/// A disk with a cache: what each file and folder would be after a power loss, and what has not been synchronized yet.
+/// A disk with a cache: durable content, and data not yet synchronized.
 private struct Disk {
   private enum Change {
     case write(Int, Data)
@@ -231,7 +226,7 @@ private struct Disk {
       file.changes = []
       return
     }
-    // A folder: its names are durable now, those of others are not.
+    // A folder: only its own names become durable.
     for naming in namings where naming.folder == path { Self.apply(naming, &durableNames, &durableFolders) }
     namings.removeAll { $0.folder == path }
   }
@@ -278,7 +273,6 @@ private struct Disk {
     }
   }
 
-  /// Keeps a change, or sectors of it, or nothing.
   private static func apply<Random: RandomNumberGenerator>(
     _ change: Change, to bytes: inout Data, _ keeping: DiskRecording.Keeping, _ random: inout Random
   ) {
@@ -289,7 +283,7 @@ private struct Disk {
       let fate = Int.random(in: 0..<3, using: &random)
       guard fate > 0 else { return }
       guard fate == 1, case .write(let offset, let data) = change else { return apply(change, to: &bytes) }
-      // A sector is there as a whole or not at all.
+      // A sector is written whole or not at all.
       var start = 0
       while start < data.count {
         let end = min(data.count, (offset + start) / 512 * 512 + 512 - offset)

@@ -9,14 +9,12 @@ import Testing
 @testable import CofferVault
 @testable import CofferVaultFormat
 
-/// A process that is killed at a system call, or whose call fails, in the midst of each kind of change. After it: what was
-/// acknowledged is there, the vault is the old one or the new one, `verify` is clean, the pins complain of nothing, the next
-/// write works, and no file holds plaintext.
+/// Kills a process at a system call, or fails the call, during each kind of change. Acknowledged changes survive, the vault
+/// is the old or the new one, `verify` and the pins report nothing, the next write works, and no file holds plaintext.
 @Suite(.tags(.campaign, .kill, .process), .wholeRun)
 struct FaultCampaign {
-  /// What can be told of a vault before and after a step.
   struct Facts: Equatable {
-    /// What the target is and was, the newest first; nothing of the past but for a field and an item that was deleted and kept.
+    /// Newest first.
     var target = ["present old plaintext", "former backup plaintext"]
     var field = ["present field plaintext"]
     var gone = ["deleted gone plaintext"]
@@ -25,7 +23,6 @@ struct FaultCampaign {
     var epoch: UInt64 = 1
     var slots = 2
 
-    /// After what changes no item.
     static func epoch(_ epoch: UInt64, slots: Int = 2) -> Facts { Facts(epoch: epoch, slots: slots) }
   }
 
@@ -64,14 +61,12 @@ struct FaultCampaign {
   private static var gone: ItemName { ItemName(sealed: "svc", "gone") }
   private static var moved: ItemName { ItemName(sealed: "svc", "moved") }
   private static func name(_ number: Int) -> ItemName { ItemName(sealed: "svc", "\(number)") }
-  /// What a system call's failure must never be taken for.
+  /// Reports that a system call's failure must never cause.
   private static let alarms = [
     "tampered", "damaged", "rolledBack", "forked", "replaced", "wrongSecret", "notAVault", "newerFormat",
   ]
 
-  /// A folder with a vault, a backup of it, pins and a key file.
-  ///
-  /// - Parameter withRollbackJournal: whether the vault has no write-ahead log, as on a network's file system.
+  /// - Parameter withRollbackJournal: whether the vault has no write-ahead log, as on a network file system.
   static func prepared(withRollbackJournal: Bool = false) throws -> KeptFiles {
     let place = try TemporaryVault()
     _ = try place.keyFile()
@@ -93,7 +88,7 @@ struct FaultCampaign {
     return try KeptFiles(place.folder)
   }
 
-  /// Another vault with the same items, in which the target has another name and value, and no field any more.
+  /// Another vault with the same items, except the target's name, value and field.
   private static func changedElsewhere(_ vault: borrowing UnlockedVault, _ place: TemporaryVault) throws {
     let other = try UnlockedVault.create(at: place.path.appending(suffix: ".other"), with: TemporaryVault.credentials())
     _ = try other.merge(vault)
@@ -103,7 +98,7 @@ struct FaultCampaign {
     _ = try other.lock()
   }
 
-  /// One worker's folder, which is as it was before each step.
+  /// One worker's folder, reset before each step.
   private final class Bench {
     let place: TemporaryVault
     private let files: KeptFiles
@@ -142,14 +137,13 @@ struct FaultCampaign {
     private func outcomeOf(_ step: (name: String, new: Facts), _ end: TracedTool.End) throws -> String {
       if step.name == "init", kind({ _ = try LockedVault.open(place.path) }) == .noVault {
         guard !end.isAcknowledged else { return "ACKNOWLEDGED AND GONE" }
-        // What was left is in nobody's way.
         _ = try UnlockedVault.create(at: place.path, with: TemporaryVault.credentials(), options: options).lock()
         return "old"
       }
       let found = try facts(step.name)
       guard found == step.new || (found == Facts() && step.name != "init") else { return "NEITHER OLD NOR NEW: \(found)" }
       guard found == step.new || !end.isAcknowledged else { return "ACKNOWLEDGED AND LOST" }
-      // A process that failed has said that nothing was changed, unless it said that this is not known.
+      // A process that failed has reported that nothing changed, or that this is unknown.
       if end.isFailure, found == step.new, step.name != "init", !end.output.contains("refused outcomeUnknown") {
         return "REFUSED AND DONE"
       }
@@ -171,7 +165,7 @@ struct FaultCampaign {
         target: try contents(of: target, in: vault), field: try contents(of: target.field(named: "pin"), in: vault),
         gone: try contents(of: FaultCampaign.gone, in: vault), moved: try contents(of: moved, in: vault),
         movedField: try contents(of: moved.field(named: "pin"), in: vault), epoch: status.epoch, slots: status.slots.count)
-      // The next write works, and leaves nothing of an old key.
+      // The next write works and leaves nothing of an old key.
       try vault.set(form("later"), for: .sample)
       guard text(try vault.get(.sample)) == "later", try !vault.status().oldBytesRemain else {
         throw TracedTool.Failed(what: "OLD BYTES REMAIN")
@@ -181,7 +175,6 @@ struct FaultCampaign {
       return found
     }
 
-    /// What is known of `name`, the newest first.
     private func contents(of name: ItemName, in vault: borrowing UnlockedVault) throws -> [String] {
       try vault.revisions(of: name).map {
         "\($0.state.rawValue) \(text(try vault.get(name, revision: $0.item.revision)) ?? "nothing")"
@@ -197,15 +190,13 @@ struct FaultCampaign {
       }
     }
 
-    /// A file that holds a value or passphrase as it is.
     private func plaintext() throws -> String? {
       let secrets = ["plaintext", "passphrase"].map { Data($0.utf8) }
       return try KeptFiles(place.folder).files.first { _, bytes in secrets.contains { bytes.range(of: $0) != nil } }?.key
     }
   }
 
-  /// Runs `body` for each step. Where a lock can never be had SQLite waits some ten seconds, so that the long form has a bench
-  /// for each step.
+  /// The long form has a bench for each step: if a lock is never free, SQLite waits some ten seconds.
   private func forEachStep(
     _ title: String, of steps: [(name: String, new: Facts)] = Self.steps, withRollbackJournal: Bool = false,
     killed: Bool = false, _ body: @escaping @Sendable (Bench, (name: String, new: Facts)) throws -> Void
@@ -223,14 +214,14 @@ struct FaultCampaign {
     if killed { #expect(tallies.all.count(of: "killed") > 0) }
   }
 
-  /// All cases in the long form; in the short form `few`, others for each step.
+  /// All cases in the long form; `few` otherwise, different for each step.
   private static func chosen<Case>(_ cases: [Case], few: Int, _ step: String) -> [Case] {
     guard !Campaign.isLong else { return Campaign.cases(cases.count, short: 1).map { cases[$0] } }
     var random = Random(seed: UInt64(step.utf8.reduce(7) { $0 &* 31 &+ Int($1) }))
     return (0..<few).compactMap { _ in cases.randomElement(using: &random) }
   }
 
-  /// The short form lets every other step see one fault, and the others the other.
+  /// In the short form, steps alternate between the two faults.
   private static func parity(_ step: String) -> Int { (steps.firstIndex { $0.name == step } ?? 0) / 2 % 2 }
 
   @Test func `killed at any system call`() throws {
@@ -263,7 +254,7 @@ struct FaultCampaign {
     }
   }
 
-  /// A rollback journal's commit is made when the journal is gone, and may then be reported as failed.
+  /// A rollback journal's commit may be reported as failed after the journal is gone.
   @Test func `a system call fails beside a rollback journal`() throws {
     let steps = Self.steps.filter { ["set", "delete", "rotate"].contains($0.name) }
     try forEachStep("failing system calls beside a rollback journal", of: steps, withRollbackJournal: true) { bench, step in
@@ -274,7 +265,7 @@ struct FaultCampaign {
         try bench.reset(for: step.name)
         bench.judge(step, try tool.run(.inputOutput, at: call), "input or output fails", "\(call.name) \(call.number)")
       }
-      // Each sync and each removal, as these are where a commit can be in doubt.
+      // A commit can be in doubt only at a sync or removal.
       for call in points where ["fsync", "fdatasync", "unlink"].contains(call.name) {
         try bench.reset(for: step.name)
         bench.judge(step, try tool.run(.inputOutput, at: call), "a sync or removal fails", "\(call.name) \(call.number)")
@@ -282,7 +273,7 @@ struct FaultCampaign {
     }
   }
 
-  /// A limit on a file's size makes the write that crosses it short, wherever that is, and those after it fail.
+  /// A file size limit cuts the write that crosses it short, and fails later ones.
   @Test func `a write is short`() throws {
     try forEachStep("short writes") { bench, step in
       let tool = TracedTool(bench.place, step.name)

@@ -7,10 +7,9 @@ import Testing
 @testable import CofferVault
 @testable import CofferVaultRows
 
-/// Files whose tables, trees, side files or whole content are not what Coffer left.
 @Suite(.tags(.campaign), .wholeRun)
 struct FileForgeryCampaign {
-  /// What no vault has, or lacks: SQLite runs it without a word.
+  /// Objects that no vault has or lacks; SQLite runs such a schema without complaint.
   @Test func `schemas with more, less or other than a vault has`() throws {
     let forge = try Forge(items: 3, versions: 1)
     let forger = try Forger(forge, every: 9)
@@ -80,7 +79,7 @@ struct FileForgeryCampaign {
       edits.append(("a page with one cell more", page.withCount(page.count + 1, in: file)))
     }
     let most = Campaign.isLong ? edits.count : 8
-    // Two pages may be the very same to a tree; such an edit changes nothing.
+    // Two pages may look identical to a tree; such an edit changes nothing.
     for number in stride(from: 0, to: edits.count, by: max(1, edits.count / most)) where edits[number].file != file {
       try forger.forge(
         file: edits[number].file, edits[number].group, as: ["tampered", "damaged"], "edit \(number) of \(edits.count)")
@@ -92,7 +91,6 @@ struct FileForgeryCampaign {
     try #require(Int(forge.place.hex("SELECT rootpage FROM sqlite_schema WHERE name='\(table)'")))
   }
 
-  /// Whole files: older ones, ones written apart, and another vault's.
   @Test func `older, forked and other files in the vault's place`() throws {
     let rounds = Campaign.size(short: 3, long: 150)
     let pinned = try PinnedVault(writes: 1)
@@ -111,7 +109,7 @@ struct FileForgeryCampaign {
     }
     for (round, bytes) in older.enumerated() {
       tally.add("an older file", try refusal(bytes), allowed: ["rolledBack"], "round \(round)")
-      // Written on elsewhere, until it has as many commits as this machine saw, or more.
+      // Written on elsewhere until it has at least as many commits as this machine saw.
       let elsewhere = try TemporaryVault()
       try KeptFiles(["vault.sqlite": bytes]).put(into: elsewhere.folder)
       let apart = try elsewhere.unlock()
@@ -128,7 +126,7 @@ struct FileForgeryCampaign {
     tally.report("whole files")
   }
 
-  /// SQLite deletes the file that a journal names, at the first read. It must survive, whoever reads.
+  /// SQLite deletes the file that a journal names at the first read. It must survive.
   @Test func `journals that name a bystander`() throws {
     let forge = try Forge(items: 2, versions: 1)
     var tally = Tally()
@@ -173,7 +171,7 @@ struct FileForgeryCampaign {
   }
 }
 
-/// A page of a B-tree, as "Database File Format", 1.6, lays it out.
+/// A B-tree page ("Database File Format", 1.6).
 struct TreePage {
   let number: Int
   let isInterior: Bool
@@ -188,7 +186,6 @@ struct TreePage {
     count = file.big16((number - 1) * 4096 + 3)
   }
 
-  /// The page `root` and all below it.
   static func all(of root: Int, in file: Data) -> [TreePage] {
     let page = TreePage(root, in: file)
     guard page.isInterior else { return [page] }

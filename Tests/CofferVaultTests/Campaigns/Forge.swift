@@ -10,21 +10,19 @@ import Testing
 @testable import CofferVaultFormat
 @testable import CofferVaultRows
 
-/// A vault whose file someone copied after every commit, and can write: what the forgeries are made of.
+/// A vault and an attacker's copies of its file after every commit, as material for forgeries.
 final class Forge {
-  /// A row of `rec` or `old` in SQL's own notation.
+  /// A row of `rec` or `old` in SQL notation.
   struct Row: Sendable {
     let table, idx, rid, meta, value: String
     var put: String { "REPLACE INTO \(table) VALUES(\(idx),\(rid),\(meta),\(value))" }
-    /// The row with the content of another one.
     func holding(_ other: Row) -> Row { Row(table: table, idx: idx, rid: other.rid, meta: other.meta, value: other.value) }
-    /// The row in another place.
     func at(_ other: String, in table: String? = nil) -> Row {
       Row(table: table ?? self.table, idx: other, rid: rid, meta: meta, value: value)
     }
   }
 
-  /// What the file held before one item was written again.
+  /// The file's row before one item was written again.
   struct Older: Sendable {
     let item: Int
     let row: Row
@@ -34,13 +32,12 @@ final class Forge {
   let place: TemporaryVault
   let names: [ItemName]
   private(set) var rows: [Row] = []
-  /// The rows of `old`: a former content of each item.
+  /// The rows of `old`: one previous content per item.
   private(set) var former: [Row] = []
   private(set) var older: [Older] = []
   private(set) var kept: KeptFiles
   var count: Int { names.count }
 
-  /// `items` items, each written `versions` times.
   init(items: Int, versions: Int) throws {
     place = try TemporaryVault()
     names = try (0..<items).map { try ItemName(service: "svc \($0 % 3)", account: "\($0)") }
@@ -96,7 +93,7 @@ final class Forge {
   }
 }
 
-/// One worker's place for forgeries: a copy of the vault that is written anew for each.
+/// One worker's place for forgeries: a copy of the vault, rewritten for each.
 final class Forger {
   let place: TemporaryVault
   private let kept: KeptFiles
@@ -107,7 +104,7 @@ final class Forger {
 
   convenience init(_ forge: Forge, every: Int = 1) throws { try self.init(forge.kept, forge.all, every: every) }
 
-  /// - Parameter every: how many forgeries the short form makes one of.
+  /// - Parameter every: the short form makes one forgery of so many.
   init(_ kept: KeptFiles, _ items: [ItemName: String], every: Int = 1) throws {
     place = try TemporaryVault()
     self.kept = kept
@@ -120,16 +117,16 @@ final class Forger {
     return count % every != 0
   }
 
-  /// Puts the forgery into the file and asks for everything; it must be refused, as one of `kinds`.
+  /// Puts the forgery into the file and reads everything, expecting a refusal of one of `kinds`.
   func forge(_ sql: String, _ group: String, asking: [ItemName: String]? = nil, as kinds: Set<String> = ["tampered"]) throws {
     guard !isSkipped else { return }
     try kept.put(into: place.folder)
-    // Who forges need not wait for the disk.
+    // A forger need not wait for the disk.
     try place.attack("PRAGMA synchronous=OFF;" + sql)
     judge(group, asking: asking, as: kinds, sql)
   }
 
-  /// The same for a file that was edited without SQLite.
+  /// The same for a file edited without SQLite.
   func forge(file: Data, _ group: String, as kinds: Set<String>, _ what: @autoclosure () -> String) throws {
     guard !isSkipped else { return }
     try kept.with("vault.sqlite", file).put(into: place.folder)
@@ -142,7 +139,7 @@ final class Forger {
 }
 
 extension TemporaryVault {
-  /// What asking for `expected` says, with a list unless only some are asked for.
+  /// The answer to reading `expected`; with a list if `whole`.
   func answer(_ expected: [ItemName: String], whole: Bool) -> String {
     guard !whole else { return answer(expected) }
     do throws(StoreError) {

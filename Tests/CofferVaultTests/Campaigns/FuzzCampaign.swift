@@ -9,13 +9,13 @@ import Testing
 @testable import CofferVault
 @testable import CofferVaultFormat
 
-/// What reads bytes that an attacker may have written is given mutations of sound ones, from a generator that a seed decides: it
-/// never crashes, and what it accepts it would write in the very same bytes, but for an extension.
+/// Readers of hostile bytes get seeded mutations of valid ones. They never crash, and would write accepted bytes
+/// identically, except extensions.
 @Suite(.tags(.campaign), .wholeRun)
 struct FuzzCampaign {
   private static let runs = Campaign.size(short: 400, long: 1_000_000)
 
-  /// Gives `reader` mutations of `seeds`. It says whether it accepted them, and throws what it refuses with.
+  /// Gives `reader` mutations of `seeds`. It returns whether it accepted them, or throws its refusal.
   private func fuzz(_ title: String, _ seeds: [[UInt8]], seed: UInt64, _ reader: ([UInt8]) throws -> Bool) throws {
     for sound in seeds { #expect(try reader(sound), "\(title): a seed is sound") }
     var mutator = Mutator(seeds, seed)
@@ -49,7 +49,7 @@ struct FuzzCampaign {
     }
   }
 
-  /// Headers with a checksum that fits, so that what is behind it is reached, then the slots with what opens one of them.
+  /// Headers with a valid checksum, so that later checks are reached, then slots with a secret for one.
   @Test func `headers and slots`() throws {
     let sample = try SampleVault()
     let content = Array(sample.header.encoded().dropLast(32))
@@ -62,7 +62,7 @@ struct FuzzCampaign {
       guard content != Array(sample.header.encoded().dropLast(32)), opened % 16 == 0 else { return true }
       let slot = try SlotSearch.open(
         header, with: Credentials(keyFile: SecretBytes(sample.keyFile)), memory: 1 << 24)
-      // Whatever opens the slot, the sealed part knows the bytes before it.
+      // However the slot opens, the sealed part authenticates the bytes before it.
       let keys = try Subkeys(of: slot.key, vault: header.vault, epoch: header.epoch)
       _ = try header.openBody(keys, proving: [])
       return false
@@ -136,7 +136,7 @@ struct FuzzCampaign {
     }
   }
 
-  /// Rows whose seals were made over anything: what only a holder of the key could write, and what anyone can.
+  /// Seals over arbitrary content: some need the key, others anybody can write.
   @Test func `rows of records`() throws {
     let sample = try SampleVault()
     let record = try sample.record(Array("value".utf8))
@@ -171,7 +171,7 @@ struct FuzzCampaign {
     }
   }
 
-  /// Whether `content` says what was written, but for an extension, which is as a later version likes.
+  /// Whether `content` equals the written bytes, except a later version's extension.
   private func isSame(_ written: [UInt8], _ content: [UInt8]) -> Bool {
     content.starts(with: written.dropLast(2)) && (content.count > written.count || content == written)
   }
@@ -187,7 +187,7 @@ struct FuzzCampaign {
     }
   }
 
-  /// What opens a vault comes from files and lines that people edit.
+  /// Credentials come from files and lines that people edit.
   @Test func `key files, identities, recipients and recovery codes`() throws {
     let keyFile = try KeyFile.generate().revealed
     try fuzz("key file", [keyFile, [UInt8](repeating: 7, count: 32)], seed: 8) { content in
@@ -211,7 +211,7 @@ struct FuzzCampaign {
   }
 }
 
-/// Makes inputs out of sound ones: bits, bytes, numbers at their limits, parts cut, doubled, exchanged between two.
+/// Mutates valid inputs: bits, bytes, numbers at their limits; parts cut, doubled, or exchanged between two.
 struct Mutator {
   private let seeds: [[UInt8]]
   private var random: Random

@@ -10,15 +10,14 @@ import Testing
 @testable import CofferVaultFormat
 @testable import CofferVaultRows
 
-/// Random changes of items, fields and their past, each made in a vault and in a model that knows nothing of tables and seals.
+/// Random changes of items, fields and their history in a vault and in a model without tables and seals.
 @Suite(.tags(.campaign), .wholeRun)
 struct HistoryCampaign {
-  /// What a vault should know of the names.
   private struct Model {
     struct Content: Equatable {
       var value: String
       var history: UInt64
-      /// The step that deleted it; nil for a former one.
+      /// The step that deleted it; nil for a previous content.
       var deleted: Int?
     }
     struct Record {
@@ -134,7 +133,7 @@ struct HistoryCampaign {
       self[name].present = nil
     }
 
-    /// What ``UnlockedVault/deleted(service:)`` tells.
+    /// The expected result of ``UnlockedVault/deleted(service:)``.
     var deleted: [ItemName] {
       records.keys.filter { name in
         guard self[name].present == nil, let last = lastDeleted(name) else { return false }
@@ -148,7 +147,6 @@ struct HistoryCampaign {
     ["", "f", "g"].map { ItemName(sealed: "svc", account, field: $0) }
   }
 
-  /// One random change, made in both.
   private static func change(
     _ vault: borrowing UnlockedVault, _ model: inout Model, _ random: inout Random
   ) -> (what: String, made: StoreError.Kind?, expected: StoreError.Kind?) {
@@ -183,7 +181,6 @@ struct HistoryCampaign {
     }
   }
 
-  /// What of the vault is not as the model has it.
   private static func difference(_ vault: borrowing UnlockedVault, _ model: Model) throws -> String? {
     for name in names {
       let record = model[name]

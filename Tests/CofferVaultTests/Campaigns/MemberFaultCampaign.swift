@@ -8,24 +8,22 @@ import Testing
 @testable import CofferVault
 @testable import CofferVaultFormat
 
-/// A process that dies, or that no space is left for, as it restores over a newer key, goes back to an older one, or sees a vault
-/// for the first time by an invitation. After it: the vault is the old one or the new one, the same command can be given again,
-/// what was removed opens only what somebody said may come back, and the pins complain of nothing.
+/// A process dies or runs out of space while it restores over a newer key, goes back to an older one, or first sees a vault
+/// by an invitation. The vault is the old or the new one, the command can be repeated, a removed slot returns only with
+/// consent, and the pins report nothing.
 @Suite(.tags(.campaign, .kill, .process), .wholeRun)
 struct MemberFaultCampaign {
-  /// What is done, and what is there to be done with.
   private enum Step: String, CaseIterable, Sendable {
     /// A backup from before a removal, over the vault as it is.
     case restore
-    /// The same where the vault opens no more, and somebody said that who was removed may be back.
+    /// The same, but the vault no longer opens and the return of removed slots is allowed.
     case restoreOlder = "restore-older"
-    /// A file from before a removal, whose state is gone; with the same said.
+    /// A file from before a removal, whose state is gone; with the same consent.
     case repairOlder = "repair-older"
     /// A recipient who never saw the vault, with an invitation.
     case join
 
     var bringsBack: Bool { self == .restoreOlder || self == .repairOlder }
-    /// What opening says before the step is done.
     var before: Set<String> {
       switch self {
       case .restore: ["old plaintext, epoch 2"]
@@ -34,7 +32,7 @@ struct MemberFaultCampaign {
       case .join: ["old plaintext, epoch 2"]
       }
     }
-    /// What it says then. Where the pin got the new key and the vault did not, the next try takes the epoch after that one.
+    /// If the pin got the new key and the vault did not, the next try takes the epoch after that one.
     var after: Set<String> {
       switch self {
       case .restore: ["backup plaintext, epoch 3"]
@@ -46,7 +44,7 @@ struct MemberFaultCampaign {
 
   private static var target: ItemName { ItemName(sealed: "svc", "target") }
 
-  /// A vault of epoch 2, after a slot was removed, with pins and a backup of epoch 1; as `step` finds it.
+  /// A vault of epoch 2 for `step`, after a slot was removed, with pins and a backup of epoch 1.
   private static func prepared(_ step: Step) throws -> (files: KeptFiles, removed: [UInt8]) {
     let place = try TemporaryVault()
     _ = try place.keyFile()
@@ -79,7 +77,6 @@ struct MemberFaultCampaign {
     return (try KeptFiles(place.folder), removed)
   }
 
-  /// One folder, which is as it was before each fault.
   private final class Bench {
     let step: Step
     let place: TemporaryVault
@@ -122,7 +119,7 @@ struct MemberFaultCampaign {
       var isRight = isNew || (step.before.contains(outcome) && !end.isAcknowledged)
       outcome = isNew ? "new" : step.before.contains(outcome) ? "old" : outcome
       if ended == "refused", !end.output.contains("refused ") { (isRight, outcome) = (false, "NO NAMED ERROR, \(outcome)") }
-      // Whoever is refused, or finds nothing done, gives the same command again.
+      // After a refusal or no change, the same command runs again.
       if !isNew {
         let again = try tool.run(TracedTool.path, tool.arguments)
         if !again.isAcknowledged || !step.after.contains(found()) {
@@ -158,7 +155,6 @@ struct MemberFaultCampaign {
     if killed { #expect(tallies.all.count(of: "killed") > 0) }
   }
 
-  /// Some of `calls`, others for each step; all in the long form.
   private static func chosen(_ calls: [TracedTool.Call], _ step: Step) -> [TracedTool.Call] {
     guard !Campaign.isLong else { return Campaign.cases(calls.count, short: 1).map { calls[$0] } }
     var random = Random(seed: step.rawValue.utf8.reduce(11) { $0 &* 31 &+ UInt64($1) })

@@ -7,10 +7,9 @@ import Testing
 @testable import CofferVault
 @testable import CofferVaultFormat
 
-/// What is in a process's memory after it has used and locked a vault, and what becomes of one that has too little of it.
 @Suite(.tags(.campaign, .process), .wholeRun)
 struct MemoryCampaign {
-  /// 32 bytes that stand nowhere else.
+  /// 32 bytes that exist nowhere else.
   private static func canary(_ mark: String) -> String {
     mark + (0..<32 - mark.utf8.count).map { _ in String("abcdefghijklmnopqrstuvwxyz0123456789".randomElement() ?? "x") }.joined()
   }
@@ -26,7 +25,7 @@ struct MemoryCampaign {
     process.environment = ["SWIFT_BACKTRACE": "enable=no"]
     (process.standardInput, process.standardOutput) = (input, output)
     try process.run()
-    // Pipes are the kernel's: the tool reads from them into guarded memory, and no copy is left on its side.
+    // Pipes are the kernel's: the tool reads from them into guarded memory, and leaves no copy.
     input.fileHandleForWriting.write(Data((passphrase + value).utf8))
     var tally = Tally()
     for (stage, line) in [("while the vault is open", "open 32"), ("after it was locked", "locked")] {
@@ -53,7 +52,7 @@ struct MemoryCampaign {
     tally.report("canaries in memory")
   }
 
-  /// The command line's own process, held at its last system call. What it printed has gone through its pipe by then.
+  /// The command line's own process, held at its last system call, after its output.
   @Test func `the command that prints a value has wiped it before it ends`() throws {
     try Tracing.need()
     let coffer = URL(filePath: TracedTool.path).deletingLastPathComponent().path + "/coffer"
@@ -91,8 +90,7 @@ struct MemoryCampaign {
     let children = try String(
       contentsOfFile: "/proc/\(process.processIdentifier)/task/\(process.processIdentifier)/children", encoding: .utf8)
     let child = try #require(children.split(separator: " ").first.flatMap { pid_t($0) })
-    // It has printed; it is at its end once it waits in its last call.
-    // It would wait there for ten minutes. strace(1) itself would not let it die before.
+    // It has printed, and waits in its last call for ten minutes. strace(1) would not let it die earlier.
     func end() {
       for id in [child, process.processIdentifier] where process.isRunning { kill(id, SIGKILL) }
     }
@@ -121,7 +119,6 @@ struct MemoryCampaign {
     return line
   }
 
-  /// Address space and locked memory limited: done or refused by name, never a crash.
   @Test func `too little memory is a named error and never a crash`() throws {
     guard FileManager.default.isExecutableFile(atPath: "/usr/bin/prlimit") else { try Test.skip(without: "prlimit") }
     let kept = try FaultCampaign.prepared()
@@ -139,7 +136,7 @@ struct MemoryCampaign {
         : end.code == 0
           ? "done"
           : end.code == 127 ? "not started by the loader" : said.hasPrefix("refused ") ? Self.kind(said) : "UNNAMED \(end.code)"
-      // The loader and the runtime come before anything that Coffer could say.
+      // The loader and the runtime run before Coffer can report anything.
       let isRuntime = end.wasSignalled && !end.output.contains("CofferVault")
       let isBad = outcome.hasPrefix("CRASHED") || outcome.hasPrefix("UNNAMED")
       let isAllowed = !isBad || (isRuntime && group.contains("tiny"))
@@ -151,7 +148,7 @@ struct MemoryCampaign {
       for mebibytes in Campaign.isLong ? Array(stride(from: 16, through: 512, by: 8)) : [128, 512] {
         try run(step, ["--as=\(mebibytes << 20)"], mebibytes < 64 ? "tiny address space" : "little address space")
       }
-      // Root may lock what it likes, unless that capability is taken from it.
+      // Root may lock any memory unless it lacks that capability.
       let isRoot = geteuid() == 0
       for bytes in Campaign.isLong ? [0, 4096, 16_384, 65_536, 262_144] : [0] {
         try run(
@@ -167,7 +164,7 @@ struct MemoryCampaign {
   }
 }
 
-/// All of a process's memory that can be read, which for who may trace it is everything that is mapped, guarded pages too.
+/// All of a process's memory that a tracer can read, guarded pages too.
 struct ProcessMemory {
   private let regions: [Data]
   var bytes: Int { regions.reduce(0) { $0 + $1.count } }
@@ -179,7 +176,7 @@ struct ProcessMemory {
     var found: [Data] = []
     for line in maps.split(separator: "\n") {
       let bounds = line.prefix { $0 != " " }.split(separator: "-").compactMap { UInt64($0, radix: 16) }
-      // What was mapped from programs and libraries and cannot be written holds no secrets.
+      // Read-only mappings of programs and libraries hold no secrets.
       guard bounds.count == 2, !line.contains("r-xp"), !line.contains("[v"), !line.contains("r--p") else { continue }
       var offset = bounds[0]
       while offset < bounds[1] {

@@ -9,14 +9,12 @@ import Testing
 @testable import CofferVault
 @testable import CofferVaultFormat
 
-/// Two vaults that were one, changed at random by clocks that differ, and merged into each other.
+/// Two copies of a vault, changed at random under different clocks, and merged into each other.
 @Suite(.tags(.campaign), .wholeRun)
 struct MergeCampaign {
-  /// Two vaults, and a copy of each from before they met.
   private final class Bench {
     let pair: MergedPair, copies: MergedPair
     let home: MergedHome
-    /// Where the copies are, while they are.
     private let places: [TemporaryVault]
 
     init(seed: Int, _ random: inout Random, _ tally: inout Tally) throws {
@@ -24,7 +22,7 @@ struct MergeCampaign {
       let here = try home.create()
       for name in RandomHistory.names.prefix(7) { try here.set(form("first"), for: name, keeping: seed % 3 * 4) }
       pair = try home.pair(here)
-      // The clock of one may be ahead of the other's, and both may write in one millisecond.
+      // One clock may be ahead, and both may write in one millisecond.
       let ahead: Double = [0, 0, 0.003, 40].randomElement(using: &random) ?? 0
       for step in 1...Int.random(in: 2...40, using: &random) {
         home.now += Double(Int.random(in: 0...2, using: &random)) / 1000
@@ -37,7 +35,6 @@ struct MergeCampaign {
         let what = try isHere ? RandomHistory.change(pair.here, step, &random) : RandomHistory.change(pair.there, step, &random)
         if !isHere { home.now -= ahead }
         tally.add("changes", what)
-        // Now and then they meet in between.
         if step % 13 == 0 { _ = try pair.mergeHere(keeping: 20) }
       }
       places = try [home.here.copy(), home.there.copy()]
@@ -45,7 +42,6 @@ struct MergeCampaign {
     }
   }
 
-  /// Values that a vault has, had or deleted.
   private static func known(_ vault: borrowing UnlockedVault) throws -> Set<String> {
     var values: Set<String> = []
     try vault.forEachItem(withFields: true) { _, form in values.insert(text(form) ?? "nothing") }
@@ -59,7 +55,6 @@ struct MergeCampaign {
     return values.union(former)
   }
 
-  /// What each item of both vaults should be, by its id, from what each knows of it.
   private static func expected(_ pair: MergedPair) throws -> [UUID: String] {
     var mine: [UUID: VaultItem] = [:], expected: [UUID: String] = [:]
     for item in try pair.here.list() { mine[item.id] = item }
@@ -85,7 +80,6 @@ struct MergeCampaign {
     tally.add("merges", report.conflicts.isEmpty ? "without a conflict" : "with conflicts")
     guard report.leftOut.isEmpty, try pair.there.status().generation == untouched else { return "the other vault changed" }
     let found = try pair.here.contents()
-    // Both ways from the same beginning.
     guard try found == copies.there.contents() else { return "\(found) here, \(try copies.there.contents()) there" }
     for item in try pair.here.list() {
       guard let value = expected[item.id], try text(pair.here.get(item.name)) != value else { continue }
@@ -122,7 +116,7 @@ struct MergeCampaign {
 }
 
 extension UnlockedVault {
-  /// Whether `revision` is a content that the other vault's item has.
+  /// Whether `revision` is a content of the other vault's item.
   fileprivate borrowing func isFormer(_ revision: VaultRevision, _ item: VaultItem, _ value: String) throws -> Bool {
     try revision.state == .former && revision.item.written == item.written && revision.item.modified == item.modified
       && revision.item.metadata == item.metadata && text(get(revision.item.name, revision: revision.item.revision)) == value

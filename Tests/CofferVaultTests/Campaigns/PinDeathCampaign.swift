@@ -9,7 +9,7 @@ import Testing
 /// The moment between a commit and its pin: the tool dies as it is about to write the pin.
 @Suite(.tags(.campaign, .kill, .process), .wholeRun)
 struct PinDeathCampaign {
-  /// Runs `step` on `kept`, killed at the `number`th write of the pin, and says what became of the vault: twice.
+  /// Runs `step` on `kept`, killed at the `number`th pin write, and returns two outcomes of the vault.
   private func die(_ step: String, _ kept: KeptFiles, at number: Int) throws -> (isKilled: Bool, outcomes: [String]) {
     let place = try TemporaryVault()
     try kept.moved(to: place).put(into: place.folder)
@@ -53,15 +53,14 @@ struct PinDeathCampaign {
     tally.report("killed between commit and pin")
   }
 
-  /// A backup of an epoch older than the pin's, and a vault that is rebuilt with such a header. The restored one comes from the
-  /// pin's key. The rebuilt one does not, so the pin's two records get its key before the commit: whichever write the process
-  /// dies at, the pin refuses nothing that was committed so.
+  /// The restored vault comes from the pin's key. The rebuilt one does not, so the pin's two records get its key before the
+  /// commit: at whichever write the process dies, the pin refuses nothing committed so.
   @Test(arguments: ["restore", "rebuild"]) func `what goes back behind the pin's key is accepted once committed`(
     step: String
   ) throws {
     try Tracing.need()
     var kept = try rotated()
-    // Whoever rebuilds believes what stands there; until then it is an older copy.
+    // A rebuild trusts the current file; until then it is an older copy.
     if step == "rebuild" { kept = kept.with("vault.sqlite", try #require(kept.files["vault.sqlite.backup"])) }
     var tally = Tally()
     let before = step == "rebuild" ? ["rolledBack"] : ["accepted"]
@@ -77,7 +76,6 @@ struct PinDeathCampaign {
     tally.report("deaths around the pin of a newer epoch, \(step)")
   }
 
-  /// A vault of epoch 2, with pins, and a backup of epoch 1.
   private func rotated() throws -> KeptFiles {
     let place = try TemporaryVault()
     try FaultCampaign.prepared().moved(to: place).put(into: place.folder)

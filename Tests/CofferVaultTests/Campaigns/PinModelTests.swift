@@ -8,15 +8,13 @@ import Testing
 @testable import CofferVault
 @testable import CofferVaultFormat
 
-/// The model of what a machine remembers of a vault does what the code does, and the code what the model does: see
-/// `Tests/Models`. The pin is a real one; the vault is the state that a transaction would read, and one caller makes the steps of
-/// all processes.
+/// The model of a machine's memory of a vault agrees with the code in both directions: see `Tests/Models`. The pin is real;
+/// one caller makes the steps of all processes.
 @Suite(.serialized, .tags(.campaign), .wholeRun)
 struct PinModelTests {
   /// Seven commits, two deaths, and two copies that are put back.
   private static let sizes = ["-DWRITES=6", "-DDEATHS=2", "-DCOPIES=2"]
 
-  /// The vault's state, a copy of it, and the processes of one machine.
   private final class Stage {
     private let place: TemporaryVault
     private let salt = VaultSalt.random()
@@ -36,14 +34,13 @@ struct PinModelTests {
       self.folder = folder
     }
 
-    /// What is written here is read again by this process alone, so nothing need reach the disk.
+    /// Only this process reads these files again, so nothing need reach the disk.
     private static var calls: SystemCalls {
       var calls = SystemCalls()
       calls.synchronize = { _ in 0 }
       return calls
     }
 
-    /// Makes `step` of `process`, and returns the step that it came to.
     func make(_ step: String, by process: Int) throws -> String {
       switch step {
       case "read": try watch(process).read()
@@ -62,7 +59,7 @@ struct PinModelTests {
       return step
     }
 
-    /// Whether the vault as it stands fits the pin that the process has read.
+    /// Whether the current vault fits the pin that the process has read.
     private func look(_ process: Int) throws -> Bool {
       do { try watch(process).check(file, key: .some(1)) } catch let error as StoreError
         where [.rolledBack, .forked].contains(error.kind)
@@ -91,7 +88,7 @@ struct PinModelTests {
       return next
     }
 
-    /// The generations that the pin has, seen and made here, and that of the vault, as three digits.
+    /// The pin's generations, seen and made here, and the vault's, as three digits.
     func generations() throws -> Int {
       guard let record = try folder.pin(of: salt)?.read(of: salt) else { return 0 }
       return Int(record.seen.generation * 100 + record.own.generation * 10 + file.generation)
@@ -126,10 +123,9 @@ struct PinModelTests {
     #expect(refusals > 0 && deaths > 0 && copies > 0)
   }
 
-  /// Where a process stands in its call.
   private enum Stand { case idle, read, readAgain, begun, failed, seen, ready, made }
 
-  /// Steps of three processes, and copies, in any order that the vault's lock allows, with what they came to.
+  /// Random steps of three processes, and copies, in any order that the lock allows, with their results.
   private static func record(_ random: inout Random) throws -> [Spin.Step] {
     let stage = try Stage()
     var record: [Spin.Step] = []
@@ -172,7 +168,7 @@ struct PinModelTests {
       case ("put", _): copies += 1
       case ("keep", _): break
       default:
-        // The call is over, and so is its process in one case.
+        // The call is over; in one case so is its process.
         if made == "dies" { deaths += 1 }
         if holder == process { (holder, commits) = (nil, commits - 1) }
         stands[process] = .idle
@@ -181,7 +177,6 @@ struct PinModelTests {
     return record
   }
 
-  /// Whether the copy is another commit than the vault.
   private static func copy(of stage: Stage) -> Bool { stage.copy.commit != stage.file.commit }
 
   @Test func `the model allows what the code does`() throws {

@@ -8,12 +8,10 @@ import Testing
 @testable import CofferVault
 @testable import CofferVaultFormat
 
-/// Power lost at any moment of a vault's life. All that the process gave to the disk is recorded, and replayed as a disk may have
-/// it afterwards: what was synchronized is there; of the rest any writes, torn at 512 bytes, and as many of the changes of names
-/// as the file system had got to. Then the vault is opened.
+/// Power loss at any moment of a vault's life, replayed from recorded writes: synchronized data is there; of the rest any
+/// writes, torn at 512 bytes, and a prefix of the name changes.
 @Suite(.tags(.campaign, .kill, .process), .wholeRun)
 struct PowerLossCampaign {
-  /// What the story has told by some moment.
   struct Known: Equatable {
     var exists = false
     var items: [Int: Int] = [:]
@@ -38,7 +36,6 @@ struct PowerLossCampaign {
       case "backup": hasBackup = true
       case "restored":
         items = rounds[numbers[0]] ?? [:]
-        // The slots stay those of the vault that was replaced.
         epoch += 1
       default: break
       }
@@ -75,7 +72,7 @@ struct PowerLossCampaign {
     tally.report("power lost at \(recording.events.count + 1) moments of a vault's life")
   }
 
-  /// What was acknowledged by `moment`, and what was under way then.
+  /// The state acknowledged by `moment`, and the next one in progress.
   private func told(_ recording: DiskRecording, _ moment: Int) -> (before: Known, next: Known) {
     var before = Known()
     for event in recording.events[..<moment] { if case .said(let line) = event { before.take(line) } }
@@ -119,7 +116,6 @@ struct PowerLossCampaign {
     }
   }
 
-  /// A backup is there whole or not at all.
   private func checkBackup(_ place: TemporaryVault, _ before: Known) throws(StoreError) {
     let backup = place.path.appending(suffix: ".backup")
     guard try Stat.ofLink(backup) != nil else {

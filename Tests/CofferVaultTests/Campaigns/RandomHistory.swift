@@ -8,16 +8,16 @@ import Testing
 @testable import CofferVaultFormat
 @testable import CofferVaultRows
 
-/// What happens to two vaults between their merges, at random.
+/// Random changes of two vaults between their merges.
 enum RandomHistory {
   static let names = ["a", "b", "c", "d"].flatMap { account in
     ["", "f", "g"].map { ItemName(sealed: "svc", account, field: $0) }
   }
-  /// Such as a merge gives.
+  /// As a merge makes them.
   private static let numberedNames =
     ["a (2)", "b (2)"].flatMap { account in ["", "f"].map { ItemName(sealed: "svc", account, field: $0) } }
     + [ItemName(sealed: "svc", "a", field: "f (2)")]
-  /// As many attributes as a description has room for.
+  /// As many attributes as a description can hold.
   private static let full = Dictionary(uniqueKeysWithValues: (0..<64).map { ("k\($0)", "v") })
 
   private static func name(_ random: inout Random) -> ItemName { one(of: names + names + names + numberedNames, &random) }
@@ -26,14 +26,13 @@ enum RandomHistory {
     names.randomElement(using: &random) ?? RandomHistory.names[0]
   }
 
-  /// What is there, items and fields.
   private static func present(_ vault: borrowing UnlockedVault) throws -> [ItemName] {
     var found: [ItemName] = []
     try vault.forEachItem(withFields: true) { item, _ in found.append(item.name) }
     return found
   }
 
-  /// One random change of one vault; what cannot be done is passed over.
+  /// One random change of one vault; an impossible one is skipped.
   static func change(_ vault: borrowing UnlockedVault, _ step: Int, _ random: inout Random) throws -> String {
     let there = one(of: try present(vault), &random)
     let keeping: Int? = [nil, nil, 3, 20].randomElement(using: &random) ?? nil
@@ -41,7 +40,7 @@ enum RandomHistory {
     let outcome: StoreError.Kind?
     switch Int.random(in: 0..<16, using: &random) {
     case 0..<6:
-      // Few values: the same one may be set on both sides.
+      // Few values, so that both sides may set the same one.
       let name = Bool.random(using: &random) ? name(&random) : there
       (what, outcome) = ("set", kind { try vault.set(form("value \(step % 5)"), for: name, keeping: keeping) })
     case 6..<8:
@@ -59,7 +58,7 @@ enum RandomHistory {
     return outcome == nil ? what : "\(what) refused"
   }
 
-  /// Gives what is there a name that may be taken, and an item more often than a field.
+  /// Renames an item, or less often a field, to a name that may be taken.
   private static func move(_ name: ItemName, in vault: borrowing UnlockedVault, _ random: inout Random) -> StoreError.Kind? {
     let moved = Bool.random(using: &random) ? name : name.item
     let others = (names + numberedNames).filter { $0.field.isEmpty == moved.field.isEmpty && $0 != moved }
@@ -68,7 +67,7 @@ enum RandomHistory {
     return kind { try vault.apply([.move(moved, to: other, if: condition)]) }
   }
 
-  /// A few changes of both that belong together, by whom and of what is random.
+  /// A few related changes of both vaults, by random actors on random items.
   static func tell(_ pair: MergedPair, _ random: inout Random) throws -> String {
     if Bool.random(using: &random) { return try tell(pair.here, pair.there, &random) }
     return try tell(pair.there, pair.here, &random)
@@ -81,7 +80,7 @@ enum RandomHistory {
     var outcomes: [StoreError.Kind?] = []
     switch Int.random(in: 0..<3, using: &random) {
     case 0:
-      // Both make one content, and one of them deletes it under another name of its item.
+      // Both make one content, and one of them deletes it under another item name.
       let name = try RandomHistory.one(of: present(one), &random).item.field(named: "h")
       outcomes.append(kind { try one.set(form("both"), for: name) })
       outcomes.append(kind { try other.set(value, for: name) })
@@ -91,7 +90,6 @@ enum RandomHistory {
       outcomes.append(kind { try one.remove(renamed, keptUntil: .distantFuture) })
       return told("both made it", outcomes)
     case 1:
-      // One makes an item to whose name the other gives another one, and knows what had the number that a merge gives.
       let item = ItemName(sealed: "svc", ["d", "e"].randomElement(using: &random) ?? "d")
       let numbered = ItemName(sealed: item.service, "\(item.account) (2)")
       outcomes.append(kind { try one.set(value, for: item) })
@@ -100,7 +98,7 @@ enum RandomHistory {
       outcomes.append(kind { try other.apply([.move(present(other).randomElement(using: &random)?.item ?? item, to: item)]) })
       return told("two of one name", outcomes)
     default:
-      // One gives it another name, and the other as many attributes as it may have.
+      // One renames it, and the other gives it the most attributes allowed.
       let moved = RandomHistory.one(of: try present(one), &random)
       outcomes.append(kind { try other.apply([.describe(moved, as: ItemMetadata(attributes: full))]) })
       outcomes.append(move(moved, in: one, &random))

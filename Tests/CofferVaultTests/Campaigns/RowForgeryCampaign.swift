@@ -9,11 +9,10 @@ import Testing
 @testable import CofferVaultFormat
 @testable import CofferVaultRows
 
-/// Stores whose rows were swapped, deleted, doubled, taken from another vault or from the vault's own past. SQLite finds all of
-/// them sound.
+/// Vaults with rows swapped, deleted, doubled, or taken from another vault or its own past. To SQLite all are valid.
 @Suite(.tags(.campaign), .wholeRun)
 struct RowForgeryCampaign {
-  /// Takes the numbers of `cases` in turn on as many threads as the machine has for it.
+  /// Works through `cases` on as many threads as the machine can spare.
   private func each(_ forge: Forge, every: Int = 1, _ cases: [(Forger) throws -> Void]) -> Tally {
     let workers = Campaign.isLong ? 2 : 1
     let tallies = Collected()
@@ -29,7 +28,7 @@ struct RowForgeryCampaign {
 
   @Test func `rows of one vault`() throws {
     let forge = try Forge(items: Campaign.size(short: 5, long: 200), versions: 1)
-    // Nothing but a look at all rows tells of a former content that was changed: no item's answer rests on it.
+    // Only a check of all rows detects a changed previous content: no item's answer depends on it.
     let rows = zip(forge.rows.indices, forge.rows).map { ($1, forge.items([$0])) } + forge.former.map { ($0, forge.items([])) }
     var cases: [(Forger) throws -> Void] = []
     for first in rows.indices {
@@ -78,7 +77,7 @@ struct RowForgeryCampaign {
     for old in forge.older {
       let asked = forge.items([old.item])
       let now = forge.rows[old.item]
-      // All that the last commit wrote: the whole vault rolled back, which only a pin tells; see the whole files.
+      // All of the last commit: the whole vault rolled back, which only a pin detects.
       let isLast = old.state == forge.older.last?.state
       for (group, sql) in [
         ("an older row", old.row.put),
@@ -96,12 +95,12 @@ struct RowForgeryCampaign {
     each(forge, every: 3, cases).report("rows of the vault's own past")
   }
 
-  /// The write must refuse, not bless what stands beside it, and nothing may have changed then.
+  /// The write must refuse, rather than bless the other rows, and change nothing.
   @Test func `an older row put back just before a write`() throws {
     let forge = try Forge(items: Campaign.size(short: 2, long: 60), versions: Campaign.size(short: 2, long: 6))
     var tally = Tally()
     let vault = try forge.place.unlock()
-    // Names whose records share a bucket with an item: writing them re-hashes its row too.
+    // Names that share a bucket with an item: writing them rehashes its row too.
     let buckets = try forge.names.map { name in
       try vault.core.run { (vault) throws(StoreError) in vault.items.bucket(of: vault.items.index(of: name)) }
     }
@@ -154,7 +153,7 @@ struct RowForgeryCampaign {
       }
     }
     let tables = ["header", "header_copy", "state", "digest", "rec", "old", "log"]
-    // Every choice of tables but none and all, which is the other vault itself.
+    // Every choice of tables except none and all; all would be the other vault itself.
     for choice in 1..<(1 << tables.count) - 1 {
       let chosen = tables.indices.filter { choice >> $0 & 1 == 1 }.map { tables[$0] }
       let sql =
@@ -168,13 +167,13 @@ struct RowForgeryCampaign {
 
 extension Forge.Row {
   subscript(column: String) -> String { column == "rid" ? rid : column == "meta" ? meta : value }
-  /// The first ten bits of the index, and 1 024 more in `old`.
+  /// The first ten bits of the index, plus 1 024 in `old`.
   var bucket: UInt16 { (UInt16(idx.dropFirst(2).prefix(4), radix: 16) ?? 0) >> 6 + (table == "old" ? 1024 : 0) }
   var delete: String { "DELETE FROM \(table) WHERE idx=\(idx)" }
   func set(_ column: String, of other: Self) -> String { "UPDATE \(table) SET \(column)=\(other[column]) WHERE idx=\(idx)" }
 }
 
-/// Carries what several threads only read.
+/// Carries a value that several threads only read.
 struct Unchecked<Value>: @unchecked Sendable {
   let value: Value
   init(_ value: Value) { self.value = value }

@@ -6,10 +6,10 @@ import Foundation
 
 /// A ciphertext that XChaCha20-Poly1305 opens under two keys.
 ///
-/// Poly1305 is a polynomial in a point that the key gives: for a chosen tag, two blocks of the ciphertext are the unknowns of two
-/// linear equations, one for each key (Dodis, Grubbs, Ristenpart and Woodage 2018; Len, Grubbs and Ristenpart 2021).
+/// Poly1305 is a polynomial in a point that the key gives. For a chosen tag, two ciphertext blocks are the unknowns of two
+/// linear equations, one per key (Dodis, Grubbs, Ristenpart and Woodage 2018; Len, Grubbs and Ristenpart 2021).
 struct Salamander {
-  /// What it says under the first key is chosen, but for the 32 bytes after the first 32, which are what came out.
+  /// The plaintext under the first key is chosen, except bytes 32 to 63, which follow from the equations.
   let box: [UInt8]
   let nonce: [UInt8]
 
@@ -27,14 +27,13 @@ struct Salamander {
     }
   }
 
-  /// The cipher's stream: of its first 64 bytes, 32 are Poly1305's key; with the rest the message is encrypted.
+  /// The cipher's stream: Poly1305's key is the first 32 of its first 64 bytes; the rest encrypts the message.
   private static func keyStream(_ key: [UInt8], _ nonce: [UInt8], _ count: Int) -> [UInt8] {
     var stream = [UInt8](repeating: 0, count: count)
     crypto_stream_xchacha20(&stream, UInt64(stream.count), nonce, key)
     return stream
   }
 
-  /// One key's equation: known + x · rⁿ⁺¹ + y · rⁿ = tag − s.
   private struct Side {
     let pad: [UInt8]
     let lower, higher, known: Poly1305Number
@@ -64,7 +63,7 @@ struct Salamander {
       }
     }
 
-    /// What the unknowns have to make up for `tag`: (tag − s) mod 2¹²⁸ is one of the sums that end so.
+    /// The unknowns' share of `tag`: (tag − s) mod 2¹²⁸ is one of the sums that end so.
     func missing(_ tag: [UInt8]) -> Poly1305Number {
       var difference: [UInt8] = []
       var borrow = 0
@@ -77,7 +76,7 @@ struct Salamander {
     }
   }
 
-  /// The two blocks; nil where they would not be blocks of 16 bytes, which 15 tags of 16 lead to.
+  /// The two blocks; nil if they are not blocks of 16 bytes, as for 15 tags of 16.
   private static func solve(_ sides: [Side], _ tag: [UInt8]) -> [UInt8]? {
     let (one, two) = (sides[0], sides[1])
     let (a, b, c, d) = (one.higher, one.lower, two.higher, two.lower)
@@ -100,7 +99,7 @@ struct Poly1305Number: Equatable {
     reduce()
   }
 
-  /// 16 bytes, and the bit above them that marks a block of a message.
+  /// 16 bytes, and the bit above them that marks a message block.
   init(_ bytes: [UInt8], isBlock: Bool = false) {
     let low = bytes[..<8].reversed().reduce(UInt64(0)) { $0 << 8 | UInt64($1) }
     let high = bytes[8...].reversed().reduce(UInt64(0)) { $0 << 8 | UInt64($1) }
@@ -110,7 +109,7 @@ struct Poly1305Number: Equatable {
     ]
   }
 
-  /// The 16 bytes of a message's block; nil unless the bit above them is the highest.
+  /// The 16 bytes of a message block; nil unless the bit above them is the highest.
   var block: [UInt8]? {
     guard parts[4] >> 24 == 1 else { return nil }
     let low = parts[0] | parts[1] << 26 | parts[2] << 52
@@ -121,7 +120,7 @@ struct Poly1305Number: Equatable {
     }
   }
 
-  /// By Fermat: the power of 2¹³⁰ − 7, whose bits but two are ones.
+  /// By Fermat: the power of 2¹³⁰ − 7, in which all bits but two are ones.
   var inverse: Poly1305Number {
     var power = Poly1305Number(parts: [1, 0, 0, 0, 0])
     for bit in (0..<130).reversed() {

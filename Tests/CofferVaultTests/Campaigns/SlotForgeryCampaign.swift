@@ -9,15 +9,14 @@ import Testing
 @testable import CofferVault
 @testable import CofferVaultFormat
 
-/// Headers that were edited with care: their checksum, which needs no key, fits in both copies.
+/// Carefully edited headers: their checksum, which needs no key, is valid in both copies.
 @Suite(.tags(.campaign), .wholeRun)
 struct SlotForgeryCampaign {
   private static let name = ItemName(sealed: "svc", "a")
   private static let items = [name: "value"]
-  /// A slot edited with care looks like a wrong secret; whatever the format knows of is damage.
+  /// A carefully edited slot looks like a wrong secret; anything detectable is damage.
   private static let refusals: Set<String> = ["tampered", "wrongSecret", "damaged", "newerFormat"]
 
-  /// A vault with a slot of every kind, whose passphrases cost next to nothing.
   private func prepared() throws -> (place: TemporaryVault, header: [UInt8]) {
     let place = try TemporaryVault()
     let vault = try UnlockedVault.create(at: place.path, with: TemporaryVault.credentials(), cost: .testing)
@@ -38,7 +37,7 @@ struct SlotForgeryCampaign {
     [UInt8](try #require(Data(hex: place.hex("SELECT hex(bytes) FROM header"))))
   }
 
-  /// The statements that put `header` into both places, with the checksum that fits.
+  /// The statements that put `header` and a valid checksum into both places.
   private func put(_ header: [UInt8]) -> String {
     let content = Array(header.dropLast(32))
     let hex = Hex.text(content + PlainHash.digest(content).bytes)
@@ -63,7 +62,7 @@ struct SlotForgeryCampaign {
     tallies.all.report("bits of a header whose checksum was made to fit")
   }
 
-  /// The header in parts: what stands before the slots, each slot, and the sealed part with its length.
+  /// The bytes before the slots, each slot, and the sealed part with its length.
   private func parts(_ header: [UInt8]) throws -> (head: [UInt8], slots: [[UInt8]], sealed: [UInt8]) {
     let decoded = try VaultHeader(decoding: header)
     let slots = decoded.slots.map { slot in ByteWriter.bytes(slot.encodedCount) { slot.write(to: &$0) } }
@@ -103,14 +102,13 @@ struct SlotForgeryCampaign {
         swapped.swapAt(number, second)
         try forge("two slots exchanged", swapped, sealed, as: ["damaged"])
         swapped = slots
-        // The same ids, with each other's secrets.
         swapped[number] = Array(slots[number].prefix(16)) + slots[second].dropFirst(16)
         swapped[second] = Array(slots[second].prefix(16)) + slots[number].dropFirst(16)
         try forge("two slots under each other's id", swapped, sealed, as: ["tampered", "wrongSecret"])
       }
     }
     try forge("another vault's sealed part", slots, foreignSealed, as: ["tampered"])
-    // A slot of the attacker's own, sealed to a key that he made.
+    // An attacker's own slot, sealed to a key of the attacker.
     let decoded = try VaultHeader(decoding: header)
     for secret in ["mallory's", "another of mallory's"] {
       let place = decoded.place
@@ -123,7 +121,7 @@ struct SlotForgeryCampaign {
     forger.tally.report("slots added, removed and exchanged")
   }
 
-  /// The cost in a slot is part of what its boxes are bound to, and bounded before anything runs.
+  /// A slot's boxes are bound to its cost, which is checked before anything runs.
   @Test func `costs edited up and down`() throws {
     let (place, header) = try prepared()
     let (head, slots, sealed) = try parts(header)
@@ -150,7 +148,7 @@ struct SlotForgeryCampaign {
           })
         try kept.put(into: place.folder)
         try place.attack(put(joined(head, edited, sealed)))
-        // With the key file the cost does not matter, and the header's seal tells; with the passphrase the slot itself does.
+        // With the key file only the header's seal reports the cost; with the passphrase the slot does.
         tally.add("with the key file", place.answer(Self.items), allowed: ["tampered", "damaged"], "\(passes)/\(mebibytes)")
         let isCheap = passes <= 3 && mebibytes <= 16
         let isLegal = 1...64 ~= passes && 8...2_048 ~= mebibytes && passes * mebibytes <= 16_384
@@ -162,7 +160,7 @@ struct SlotForgeryCampaign {
     tally.report("costs edited")
   }
 
-  /// Headers, states, digests and records of several epochs and sets of slots, in every mixture.
+  /// Every mixture of headers, states, digests and records of several epochs and sets of slots.
   @Test func `parts of one vault's different times`() throws {
     let place = try TemporaryVault()
     let vault = try UnlockedVault.create(at: place.path, with: TemporaryVault.credentials(), cost: .testing)

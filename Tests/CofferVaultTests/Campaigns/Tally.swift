@@ -9,14 +9,12 @@ import Testing
 @testable import CofferVaultFormat
 @testable import CofferVaultRows
 
-/// How many cases of which class ended how.
 struct Tally: Sendable {
   private(set) var counts: [String: [String: Int]] = [:]
   private(set) var failures: [String] = []
 
   mutating func add(_ group: String, _ outcome: String) { counts[group, default: [:]][outcome, default: 0] += 1 }
 
-  /// Notes a case whose outcome is not one of `allowed`.
   mutating func add(_ group: String, _ outcome: String, allowed: Set<String>, _ what: @autoclosure () -> String) {
     add(group, outcome)
     if !allowed.contains(outcome) { failures.append("\(group): \(outcome): \(what())") }
@@ -30,13 +28,12 @@ struct Tally: Sendable {
   }
 
   subscript(outcome: String) -> Int { counts.values.reduce(0) { $0 + ($1[outcome] ?? 0) } }
-  /// Cases whose outcome begins so.
   func count(of beginning: String) -> Int {
     counts.values.reduce(0) { $0 + $1.reduce(0) { $0 + ($1.key.hasPrefix(beginning) ? $1.value : 0) } }
   }
   var total: Int { counts.values.reduce(0) { $0 + $1.values.reduce(0, +) } }
 
-  /// Prints a line for each class, and fails the test for what should not have been.
+  /// Prints a line for each class, and fails the test for disallowed outcomes.
   func report(_ title: String, _ location: SourceLocation = #_sourceLocation) {
     print("campaign \(title): \(total) cases")
     for (group, outcomes) in counts.sorted(by: { $0.key < $1.key }) {
@@ -48,11 +45,10 @@ struct Tally: Sendable {
   }
 }
 
-/// A vault's files as someone kept them.
 struct KeptFiles: Sendable {
   let files: [String: Data]
 
-  /// Those in `folder`, of which only what follows the path is named.
+  /// The files in `folder`; `names` are relative to the path.
   init(_ folder: FilePath, _ names: [String]? = nil) throws {
     var found: [String: Data] = [:]
     for name in try names ?? FileManager.default.subpathsOfDirectory(atPath: folder.string) {
@@ -68,7 +64,7 @@ struct KeptFiles: Sendable {
 
   func with(_ name: String, _ bytes: Data) -> KeptFiles { KeptFiles(files.merging([name: bytes]) { $1 }) }
 
-  /// Writes them to `folder`, in which nothing has any of them open, and removes a vault's other side files.
+  /// Writes them to `folder`, where none may be open, and removes a vault's other side files.
   func put(into folder: FilePath) throws {
     for suffix in SideFiles.suffixes where files["vault.sqlite" + suffix] == nil { unlink("\(folder)/vault.sqlite\(suffix)") }
     for (name, bytes) in files {
@@ -82,7 +78,7 @@ struct KeptFiles: Sendable {
 }
 
 extension StoreError {
-  /// The error's kind, without numbers that differ from case to case.
+  /// The error's kind, without case-specific numbers.
   var word: String {
     switch kind {
     case .newerFormat: "newerFormat"
@@ -94,13 +90,12 @@ extension StoreError {
 }
 
 extension TemporaryVault {
-  /// What opens every campaign's vault, and nothing asked of a passphrase.
+  /// Needs no passphrase.
   func answer(
     _ expected: [ItemName: String], _ options: VaultOptions = .withoutPins, verifying: Bool = true
   ) -> String {
     do throws(StoreError) {
       let vault = try unlocked(options)
-      // Everything is asked for, also after a first refusal: never a wrong value.
       var refusal: StoreError?
       for (name, value) in expected {
         do throws(StoreError) {

@@ -5,32 +5,30 @@ import Testing
 
 @testable import CofferVault
 
-/// The `TestTool` under strace(1), which makes a chosen system call fail, or kills the tool at it.
+/// The `TestTool` under strace(1), which fails a chosen system call or kills the tool at it.
 struct TracedTool {
-  /// What happens at a system call.
   enum Fault: String {
     case kill = "signal=SIGKILL"
     case inputOutput = "error=EIO"
     case noSpace = "error=ENOSPC"
   }
 
-  /// How the tool ended.
   struct End {
     let code: Int32
     let wasSignalled: Bool
     let output: String
-    /// The call at which the fault was, as strace shows it; nil where it was never reached.
+    /// The faulty call as strace shows it; nil if it was never reached.
     let call: String?
     var isAcknowledged: Bool { output.contains("acknowledged\n") }
-    /// Whether it ended by itself and without success: of a sanitizer's report too.
+    /// Whether it exited without success, also by a sanitizer's report.
     var isFailure: Bool { !wasSignalled && code != 0 }
   }
 
   static let path = URL(filePath: CommandLine.arguments[0]).deletingLastPathComponent().path + "/TestTool"
-  /// Calls that change a file, look at one, or lock it.
+  /// Calls that change, examine or lock a file.
   static let calls =
     "pwrite64,pread64,fsync,fdatasync,ftruncate,fallocate,openat,unlink,rename,renameat2,link,mkdir,fcntl,flock,newfstatat,fstat"
-  /// Those that take space.
+  /// Calls that take space.
   static let spending = "pwrite64,openat,ftruncate,fallocate,fsync,fdatasync,rename,renameat2,link,mkdir"
 
   let folder: FilePath
@@ -44,12 +42,11 @@ struct TracedTool {
   private var log: String { folder.string + ".strace" }
   var environment: [String: String] { Self.environment(pins: folder.appending("pins")) }
 
-  /// That of a tool which keeps pins in that folder.
   static func environment(pins: FilePath) -> [String: String] {
     Sanitizing.environment.merging(["COFFER_TEST_PINS": pins.string, "SWIFT_BACKTRACE": "enable=no"]) { $1 }
   }
 
-  /// A system call of a run: strace counts each kind of call by itself.
+  /// A system call of a run: strace counts each kind separately.
   struct Call {
     let name: String
     let number: Int
@@ -57,7 +54,6 @@ struct TracedTool {
     let following: [String: Int]
   }
 
-  /// Those of `calls` that the tool makes from when it first names the folder on.
   func points(of calls: String) throws -> [Call] {
     let end = try run("/usr/bin/strace", ["-f", "-o", log, "-e", "trace=\(calls)", Self.path] + arguments)
     defer { unlink(log) }
@@ -65,7 +61,6 @@ struct TracedTool {
     var counts: [String: Int] = [:]
     var points: [Call] = []
     for line in try String(contentsOfFile: log, encoding: .utf8).split(separator: "\n") {
-      // PID NAME(ARGUMENTS) = RESULT
       guard let open = line.firstIndex(of: "("), let name = line[..<open].split(separator: " ").last.map(String.init) else {
         continue
       }
@@ -79,7 +74,7 @@ struct TracedTool {
     return points
   }
 
-  /// Runs the tool with `fault` at `call`, and at all of `calls` after it where it `persists`.
+  /// Runs the tool with `fault` at `call`, and at all of `calls` after it if it `persists`.
   func run(_ fault: Fault, at call: Call, of calls: String? = nil) throws -> End {
     let kinds = calls.map { $0.split(separator: ",").map(String.init) } ?? [call.name]
     let injections = kinds.flatMap { kind in
@@ -94,7 +89,7 @@ struct TracedTool {
     return End(code: end.code, wasSignalled: end.wasSignalled, output: end.output, call: line)
   }
 
-  /// Runs the tool with no file growing beyond `limit` bytes: the write that would is short, and those after it fail.
+  /// Runs the tool with a file size limit: the write that crosses it is short, and later ones fail.
   func run(fileLimit limit: Int) throws -> End {
     try run(Self.path, arguments, ["COFFER_TEST_FILE_LIMIT": "\(limit)"])
   }

@@ -9,19 +9,20 @@ import Testing
 @testable import CofferVault
 @testable import CofferVaultFormat
 
-/// A slot whose own box the AEAD opens under the keys of two passphrases. Whoever could use such slots would have each guess at a
-/// passphrase answer for many of them; the commitment makes the box belong to one.
+/// A slot whose own box the AEAD opens under two passphrases' keys. With such slots one guess could test many passphrases;
+/// the commitment binds the box to one.
 @Suite(.tags(.campaign, .process), .wholeRun)
 struct TwoKeyCampaign {
   private static let name = ItemName(sealed: "svc", "a")
   private static let passphrases = ["one", "two"]
 
-  /// A passphrase slot as its owner could have made it: sound under the first passphrase, whose ciphertext opens under both.
+  /// A passphrase slot as its owner could have made it: valid under the first passphrase, but its ciphertext opens under
+  /// both.
   private struct TwoKeySlot {
     let frame: SlotFrame
     let boxes: [CommittedBox]
     let mix: [UInt8]
-    /// For each passphrase what the AEAD alone makes of the ciphertext.
+    /// The AEAD's plaintext for each passphrase.
     let opened: [[UInt8]?]
 
     init(_ place: SlotPlace, _ key: EpochMark) throws {
@@ -74,7 +75,7 @@ struct TwoKeyCampaign {
     }
   }
 
-  /// Adds the slot with `own` to the vault, as the holder of the vault's key can: header and state are sealed anew.
+  /// Adds the slot with `own` to the vault, as a holder of the key can: header and state are sealed anew.
   private func add(_ made: TwoKeySlot, _ own: CommittedBox, to place: TemporaryVault) throws {
     let bytes = try [UInt8](#require(Data(hex: place.hex("SELECT hex(bytes) FROM header"))))
     let row = try [UInt8](#require(Data(hex: place.hex("SELECT hex(bytes) FROM state"))))
@@ -129,7 +130,7 @@ struct TwoKeyCampaign {
       // The AEAD alone is fooled: one box, two keys, two secrets.
       let (first, second) = try (#require(made.opened[0]), #require(made.opened[1]))
       #expect(first != second)
-      // Under the first commitment the slot is a sound one. Under the second what it holds is no pair of keys of this slot.
+      // Under the first commitment the slot is valid. Under the second its content is no key pair of this slot.
       for (own, outcomes) in zip(made.boxes, [["opened", "wrongSecret"], ["wrongSecret", "tampered or damaged"]]) {
         try kept.put(into: place.folder)
         try add(made, own, to: place)

@@ -7,12 +7,10 @@ import Testing
 @testable import CofferVault
 @testable import CofferVaultFormat
 
-/// Folders that cannot be written, and a full one: named errors, and a vault that can be read is read.
 @Suite(.tags(.root, .kill, .process), .defaultRun)
 struct UnwritableCampaign {
   private static let name = ItemName(sealed: "svc", "a")
 
-  /// A vault in `folder`, with its pins in `pins`.
   private func created(_ folder: FilePath, _ pins: FilePath) throws -> FilePath {
     let path = folder.appending("vault.sqlite")
     let vault = try UnlockedVault.create(at: path, with: TemporaryVault.credentials(), options: VaultOptions(pins: pins))
@@ -42,14 +40,14 @@ struct UnwritableCampaign {
     #expect(text(try vault.get(Self.name)) == "value", "a refused write does not end the vault")
   }
 
-  /// A newer copy that someone looks at must not make the vault in use an older one, nor teach this machine a vault.
+  /// Looking at a newer copy must neither make the vault in use an older one, nor pin a vault.
   @Test func `reading a vault that cannot be written leaves the pin as it was`() throws {
     let disk = try MountedFolder(kibibytes: 1024)
     let home = try TemporaryVault()
     let pins = home.folder.appending("pins")
     let path = try created(disk.folder, pins)
     let before = try KeptFiles(pins)
-    // Another machine goes on, and the medium comes back read only.
+    // Another machine writes, and the medium comes back read-only.
     let elsewhere = try unlock(path, nil)
     try elsewhere.set(form("newer"), for: Self.name)
     _ = try elsewhere.lock()
@@ -59,7 +57,6 @@ struct UnwritableCampaign {
     _ = try vault.verify()
     _ = try vault.lock()
     #expect(try KeptFiles(pins).files == before.files)
-    // It is still compared.
     let unseen = home.folder.appending("unseen")
     #expect(try unlock(path, unseen).pinStatus() == .unchanged)
     #expect(!FileManager.default.fileExists(atPath: unseen.string))
@@ -73,7 +70,7 @@ struct UnwritableCampaign {
     #expect(kind { _ = try unlock(path, pins) } == .rolledBack)
   }
 
-  /// What can be written to the vault but remembered nowhere is a warning, and what cannot be compared an error.
+  /// A pin that cannot be written is a warning; one that cannot be read is an error.
   @Test func `pins that cannot be written are a warning`() throws {
     let disk = try MountedFolder(kibibytes: 1024)
     let home = try TemporaryVault()
@@ -84,7 +81,6 @@ struct UnwritableCampaign {
     try vault.set(form("new"), for: Self.name)
     #expect(try vault.pinStatus() == .notWritten)
     #expect(text(try unlock(path, disk.folder.appending("pins")).get(Self.name)) == "new")
-    // Where none was ever written, nothing can be compared, and that is said.
     let first = try unlock(path, disk.folder.appending("other"))
     #expect(text(try first.get(Self.name)) == "new")
     #expect(try first.pinStatus() == .notWritten)
@@ -111,7 +107,7 @@ struct UnwritableCampaign {
     #expect(try again.pinStatus() != .notWritten, "with space again the pin is written")
   }
 
-  /// A folder of mode 0500: as its owner, who is not root, sees it.
+  /// A folder of mode 0500, as its non-root owner sees it.
   @Test func `a folder that its owner may not write is read too`() throws {
     let user = geteuid() == 0 ? "65534" : "\(geteuid())"
     let setpriv = "/usr/bin/setpriv"
@@ -120,9 +116,9 @@ struct UnwritableCampaign {
     }
     let place = try TemporaryVault()
     let path = try created(place.folder, place.folder.appending("pins"))
-    // Somewhere that the other user can reach.
+    // The other user must reach the tool.
     let tool = place.folder.string + ".tool"
-    // By another program: a child of this one may still hold what this one writes, and a file that is written to is not run.
+    // By another program: a child may still hold a file written here, and such a file cannot be run.
     let copying = try Process.run(URL(filePath: "/bin/cp"), arguments: [TracedTool.path, tool])
     copying.waitUntilExit()
     defer { unlink(tool) }
@@ -148,11 +144,10 @@ struct UnwritableCampaign {
   }
 }
 
-/// A small file system of its own, which takes root to mount.
+/// A small file system of its own, which only root can mount.
 private final class MountedFolder {
   let folder: FilePath
 
-  /// Skips the test where mounting is forbidden, as in most containers.
   init(kibibytes: Int) throws {
     folder = FilePath("/tmp/coffer-mount-\(UInt64.random(in: .min ... .max))")
     try #require(mkdir(folder.string, 0o700) == 0)
@@ -163,7 +158,7 @@ private final class MountedFolder {
     }
   }
 
-  /// A child that another test is about to start has the files of this process open for a moment, and keeps the medium busy.
+  /// A child that another test is about to start briefly holds this process's files, and keeps the medium busy.
   func remount(readOnly: Bool) -> Bool {
     eventually("the medium is mounted anew") {
       mount("tmpfs", folder.string, "tmpfs", UInt(MS_REMOUNT | (readOnly ? MS_RDONLY : 0)), nil) == 0

@@ -20,7 +20,6 @@ import Testing
     return box
   }
 
-  /// The message; nil when the box does not open.
   static func open(_ box: [UInt8], _ key: HexBytes, _ nonce: Nonce24, _ ad: HexBytes) -> [UInt8]? {
     guard box.count >= AEAD.tagBytes else { return nil }
     var message = [UInt8](repeating: 0, count: box.count - AEAD.tagBytes)
@@ -73,7 +72,7 @@ import Testing
     #expect(tests.count == 315)
     #expect(tests.count { $0.result == "invalid" } == 69)
     for test in tests {
-      // A nonce of another length does not even become a nonce.
+      // A nonce of another length is not a nonce.
       guard let nonce = test.iv.with({ Nonce24($0) }) else {
         #expect(test.result == "invalid", "case \(test.tcId)")
         continue

@@ -70,7 +70,7 @@ import Testing
       let box = CommittedBox(bytes: two.nonce.bytes + commitment.bytes + two.box.bytes)
       return try ikm.with { try box.open(under: $0, for: .seal, salt: salt, context: two.context.bytes, part: "slot").revealed }
     }
-    // Each commitment admits its own key and refuses the other's.
+    // Each commitment accepts its own key and refuses the other's.
     #expect(two.first.commitment != two.second.commitment)
     #expect(try open(two.first.commitment, two.first.ikm) == two.first.message.bytes)
     #expect(try open(two.second.commitment, two.second.ikm) == two.second.message.bytes)

@@ -4,17 +4,16 @@ import Testing
 
 @testable import CofferVault
 
-/// Published vectors: the short ones stand in the package, the large sets beside it.
+/// Published vectors: short ones in the package, large sets next to it.
 enum Vectors {
   static let root = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
     .deletingLastPathComponent().deletingLastPathComponent()
 
-  /// A file of Fixtures/Vectors.
   static func fixture<Content: Decodable>(_ name: String, as type: Content.Type = Content.self) throws -> Content {
     try JSONDecoder().decode(Content.self, from: Data(contentsOf: root.appending(path: "Fixtures/Vectors/\(name)")))
   }
 
-  /// Where the large sets are: `COFFER_VECTORS`, or `../shared/vectors` beside the package.
+  /// The large sets: `COFFER_VECTORS`, or `../shared/vectors` next to the package.
   static let shared =
     ProcessInfo.processInfo.environment["COFFER_VECTORS"].map { URL(filePath: $0) }
     ?? root.deletingLastPathComponent().appending(path: "shared/vectors")
@@ -32,7 +31,6 @@ enum Vectors {
   }
 }
 
-/// Bytes as the vectors write them.
 struct HexBytes: Decodable, Equatable, ExpressibleByStringLiteral {
   let bytes: [UInt8]
 
@@ -62,7 +60,6 @@ struct HexBytes: Decodable, Equatable, ExpressibleByStringLiteral {
 }
 
 extension SecretBytes {
-  /// For tests, whose secrets are no secrets.
   init(_ bytes: [UInt8]) throws {
     self = try bytes.span.bytes.withUnsafeBytes { (bytes) throws(SecretMemoryError) in try SecretBytes(copying: bytes) }
   }

@@ -217,7 +217,6 @@ import Testing
 private typealias CModeT = CInterop.Mode
 
 extension VaultFixture {
-  /// Fills `range` of the vault's file with 0xFF.
   func overwrite(_ range: Range<Int>) throws {
     let file = try #require(FileHandle(forUpdatingAtPath: vault.string))
     try file.seek(toOffset: UInt64(range.lowerBound))

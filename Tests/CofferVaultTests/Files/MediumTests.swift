@@ -9,11 +9,10 @@ import Testing
 @testable import CofferVaultRows
 
 #if os(Linux)
-  /// A small file system of its own, which takes root to mount.
+  /// A small file system of its own, which only root can mount; without it the test is skipped.
   private final class SmallDisk {
     let folder: FilePath
 
-    /// Skips the test where mounting is forbidden, as in most containers.
     init(kibibytes: Int) throws {
       folder = FilePath("/tmp/coffer-disk-\(UInt64.random(in: .min ... .max))")
       try #require(mkdir(folder.string, 0o700) == 0)
@@ -24,7 +23,7 @@ import Testing
       }
     }
 
-    /// A child that another test is about to start has the files of this process open for a moment, and keeps the medium busy.
+    /// A child that another test is about to start briefly holds this process's files, and keeps the medium busy.
     func remount(readOnly: Bool) -> Bool {
       eventually("the medium is mounted anew") {
         mount("tmpfs", folder.string, "tmpfs", UInt(MS_REMOUNT | (readOnly ? MS_RDONLY : 0)), nil) == 0
@@ -141,7 +140,7 @@ import Testing
       let path = disk.folder.appending("v")
       let vault = try VaultDatabase.create(at: path) { (database) throws(StoreError) in try database.putState(bytes: [1]) }
       try vault.write { () throws(StoreError) in try vault.putState(bytes: [2]) }
-      // A copy made while the vault was open: its last commit is in the log alone.
+      // A copy of the open vault: its last commit is only in the log.
       let copy = disk.folder.appending("copy")
       for suffix in ["", "-wal"] {
         try FileManager.default.copyItem(atPath: path.string + suffix, toPath: copy.string + suffix)

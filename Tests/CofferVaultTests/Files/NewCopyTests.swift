@@ -38,7 +38,6 @@ import Testing
       try FileManager.default.createDirectory(atPath: draft.string, withIntermediateDirectories: false)
       try Data("x".utf8).write(to: URL(fileURLWithPath: draft.appending(file).string))
     }
-    // A link to a folder is no folder of a draft.
     let elsewhere = try TestFolder("elsewhere")
     try Data("x".utf8).write(to: URL(fileURLWithPath: elsewhere.path.appending("coffer-draft.sqlite").string))
     try FileManager.default.createSymbolicLink(

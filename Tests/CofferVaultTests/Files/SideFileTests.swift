@@ -42,7 +42,7 @@ import Testing
     #expect(fixture.exists(fixture.side("-journal")))
   }
 
-  /// Without the check the attack works, so the test above means something.
+  /// The attack works without the check, which validates the test above.
   @Test func `SQLite alone deletes it`() throws {
     try fixture.write(journal(naming: bystander), to: fixture.side("-journal"))
     var handle: OpaquePointer?
@@ -92,7 +92,7 @@ import Testing
   }
 
   @Test func `a side file that goes while it is looked at is not there`() throws {
-    // SQLite removes them at its last close: between the search for the name and the look at the file, that has no name any more.
+    // SQLite removes them at its last close, between the name look-up and the file's examination.
     let isOver = Atomic<Bool>(false), side = fixture.side("-shm"), ended = DispatchSemaphore(value: 0)
     Thread.detachNewThread {
       while !isOver.load(ordering: .relaxed) {

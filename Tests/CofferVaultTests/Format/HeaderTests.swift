@@ -43,7 +43,7 @@ import Testing
     }
   }
 
-  /// The header with its public part changed and the checksum made to fit, as someone does who edits with care.
+  /// The header with a changed public part and a matching checksum, as a careful attacker makes it.
   static func edited(_ bytes: [UInt8], _ edit: (inout [UInt8]) -> Void) -> [UInt8] {
     var content = Array(bytes.dropLast(32))
     edit(&content)

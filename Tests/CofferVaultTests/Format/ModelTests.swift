@@ -7,7 +7,7 @@ import Testing
 @testable import CofferVault
 @testable import CofferVaultFormat
 
-/// A vault's parts written by `Tests/Witness`, a program in another language that was made from the text of the format alone.
+/// A vault's parts written by `Tests/Witness`, a program in another language made from the format's text alone.
 struct Model: Decodable {
   struct Slot: Decodable {
     struct Own: Decodable {
@@ -60,7 +60,6 @@ struct Model: Decodable {
     return try Subkeys(of: VaultKey(opened: key.secret(), part: "key"), vault: vault, epoch: epoch)
   }
 
-  /// Only what a slot of `kind` asks for.
   func credentials(for kind: SlotKind) throws -> Credentials {
     var credentials = Credentials()
     if kind.takesPassphrase { credentials.passphrase = try SecretBytes(passphrase) }
@@ -103,7 +102,7 @@ struct Model: Decodable {
 
   @Test(arguments: SlotKind.openable) func `opens the model's slot of each kind`(_ kind: SlotKind) throws {
     let open = try SlotSearch.open(header, with: try model.credentials(for: kind), memory: 64 << 20)
-    // A passphrase with a key file also fits nothing cheaper: the model's key file opens the key-file slot first.
+    // The model's key file opens the cheaper key-file slot first.
     #expect(open.kind == (kind == .passphraseAndKeyFile ? .keyFile : kind))
     #expect(open.key.bytes.revealed == model.key.bytes)
   }

@@ -80,7 +80,7 @@ import Testing
     }
   }
 
-  /// Whether a check without opening the value refuses it: by a tag that does not fit, or by a length that no column has.
+  /// Whether a check without opening the value refuses it: by a wrong tag, or by an impossible length.
   private func isRefused(_ record: SealedRecord) -> Bool {
     do { return try !authenticates(record) } catch { return error is FormatError }
   }
@@ -115,7 +115,7 @@ import Testing
       index(.present, "a", "bc", "", 0), index(.present, "ab", "c", "", 0), index(.present, "a", "", "", 0),
       index(.present, "a", "b", "c", 0), index(.present, "a", "", "bc", 0), index(.former, "a", "bc", "", 1),
       index(.former, "a", "bc", "", 2), index(.deleted, "a", "bc", "", 2), index(.former, "a", "b", "c", 2),
-      // Canonically equivalent, and still two names.
+      // Canonically equivalent, but two names.
       index(.present, "caf\u{E9}", "", "", 0), index(.present, "cafe\u{301}", "", "", 0),
     ]
     #expect(Set(places).count == places.count)
@@ -137,7 +137,7 @@ import Testing
           ).index(sample.keys))
       #expect(try open(old, in: .old).0 == meta)
       #expect(throws: FormatError.damaged("record", "its names belong to another place")) { try open(old).0 }
-      // A writer's mistake: the box opens at the place that it was sealed for, and tells of another one.
+      // A writer's mistake: the box opens in its place, but names another one.
       var other = meta
       other.revision = 9
       let astray = try [UInt8(1)].span.bytes.withUnsafeBytes { (value) throws(FormatError) in
@@ -249,7 +249,6 @@ import Testing
 }
 
 extension SealedRecord {
-  /// Lends the record as the row it will be.
   func withRow<Result: ~Copyable, Failure: Error>(
     in table: RecordTable = .present, _ body: (RecordRow) throws(Failure) -> Result
   ) throws(Failure) -> Result {

@@ -5,7 +5,7 @@ import Testing
 @testable import CofferVault
 @testable import CofferVaultFormat
 
-/// The parts of a vault in memory: a key file's slot and a recipient's, and what is sealed under their key.
+/// The parts of a vault in memory: a key file's slot and a recipient's, and data sealed under their key.
 final class SampleVault {
   let vault = VaultSalt.random()
   let epoch: UInt64 = 3
@@ -62,7 +62,7 @@ final class SampleVault {
 }
 
 extension RecordMeta {
-  /// Makes it the description of a content of that kind.
+  /// Makes it the description of such a content.
   mutating func make(_ kind: RecordKind) {
     switch kind {
     case .deleted: become(deletedAt: modified, Deletion(commit: .random(), until: 0))
@@ -76,11 +76,10 @@ extension LogEntry {
 }
 
 extension EpochMark {
-  /// Some key of `epoch`.
   static func some(_ epoch: UInt64) -> EpochMark { EpochMark(epoch: epoch, mark: .zero) }
 }
 
-/// Every single-bit change of `bytes`, or of some of them spread over the whole.
+/// Every single-bit change of `bytes`, or evenly spread ones.
 func flips(_ bytes: [UInt8], atMost: Int = .max) -> [[UInt8]] {
   let step = max(1, bytes.count * 8 / atMost)
   return stride(from: 0, to: bytes.count * 8, by: step).map { bit in

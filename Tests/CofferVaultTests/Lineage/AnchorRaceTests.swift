@@ -10,9 +10,9 @@ import Testing
 @testable import CofferVault
 @testable import CofferVaultFormat
 
-/// What is known of a vault's key while that changes: by others, and by a change of one's own that was not committed.
+/// A vault's key changes during a read, by others or by one's own uncommitted change.
 @Suite struct AnchorRaceTests {
-  /// A pin whose reading is what others waited for: what they do happens before its bytes are there.
+  /// A slow pin: others act before its bytes are read.
   private final class SlowPin: Sendable {
     private let left: Mutex<Int>
     private let isLocked = Mutex(false)
@@ -55,7 +55,7 @@ import Testing
     let (options, path, calls) = (pinned.options, pinned.place.path, slow.calls)
     let folder = try #require(options.pins)
     try reader.core.run { (vault) throws(StoreError) in
-      // Reads it once, and so rotates once.
+      // Reads once, and so rotates once.
       vault.view.pins = try PinWatch(folder, vault: vault.view.header.vault, place: .file(path), calls: calls)
     }
     #expect(text(try reader.get(pinned.name)) == "value 2")
@@ -82,7 +82,7 @@ import Testing
     let (options, path, calls) = (pinned.options, pinned.place.path, slow.calls)
     let folder = try #require(options.pins)
     try reader.core.run { (vault) throws(StoreError) in
-      // Reads it once, and so commits once.
+      // Reads once, and so commits once.
       vault.view.pins = try PinWatch(folder, vault: vault.view.header.vault, place: .file(path), calls: calls)
     }
     let found = text(try reader.get(name))
@@ -110,7 +110,7 @@ import Testing
     #expect(same.take(state, key: mine.mark) && same.seen == state.mark && same.own == state.mark && same.key == mine.mark)
     var earlier = record(try EpochKey(vault, 2).mark)
     #expect(earlier.take(state, key: mine.mark) && earlier.key == mine.mark && earlier.seen == state.mark)
-    // The key goes with the commit that it was seen with.
+    // A key is stored with the commit in which it was seen.
     var newer = record(try EpochKey(vault, 2).mark, 20)
     let before = newer
     _ = newer.take(state, key: mine.mark)
@@ -150,7 +150,7 @@ import Testing
     #expect(!reads(record(1, 1, .init(generation: 0, commit: .random()))))
   }
 
-  /// Rotates within a transaction that then comes to nothing.
+  /// Rotates in a transaction that then fails.
   private func rotateInVain(_ vault: OpenVault, dropping slot: SlotID? = nil) throws {
     struct GivenUp: Error {}
     let rotation = Rotation(view: vault.view, items: vault.items, slots: vault.slots, log: vault.log)
@@ -163,7 +163,7 @@ import Testing
       }
     }
     #expect(refusal == .noSpace)
-    // As whoever changes a header does after a failure.
+    // As a header change does after a failure.
     vault.view.forgetHeader()
   }
 
@@ -191,10 +191,9 @@ import Testing
       try rotateOrNot(world, vault)
     }
     #expect(try value() == "genuine")
-    // Its own slot, which it was about to lose, is still its own.
+    // The slot that it was about to lose is still its own.
     try rotateInVain(vault, dropping: vault.view.slot.id)
     #expect(try value() == "genuine" && vault.view.slot.key.bytes.revealed == held)
-    // Another process has changed the key meanwhile.
     try rotateInVain(vault)
     try world.place.unlock().rotate()
     #expect(try value() == "genuine" && vault.view.keys.epochMark.epoch == MemberVault.removal + 1)
@@ -205,7 +204,7 @@ import Testing
     #expect(text(try world.place.unlock().get(MemberVault.name)) == "after")
   }
 
-  /// Puts the genuine vault back, and rotates in vain once more before it was looked at.
+  /// Puts the genuine vault back, and rotates in vain again before the next read.
   private func rotateOrNot(_ world: MemberVault, _ vault: OpenVault) throws {
     try world.putBack()
     try rotateInVain(vault)

@@ -9,7 +9,6 @@ import Testing
 @testable import CofferVaultFormat
 @testable import CofferVaultRows
 
-/// Copies of a vault, genuine and forged, that are merged into it or imported.
 @Suite struct CopyCheckTests {
   private let world: MemberVault
   private let other: TemporaryVault
@@ -18,7 +17,6 @@ import Testing
     other = try TemporaryVault()
   }
 
-  /// The vault as it was at `epoch`, somewhere else.
   private func copy(_ epoch: UInt64) throws -> UnlockedVault {
     try #require(world.files[Int(epoch) - 1].files["vault.sqlite"]).write(to: URL(fileURLWithPath: other.path.string))
     chmod(other.path.string, 0o600)
@@ -52,7 +50,7 @@ import Testing
     _ = try copy(3).lock()
     let forged = try world.forged(epoch, byMember: byMember)
     try other.put(forged.header, under: forged.key, MemberVault.name, "forged")
-    // With the vault's own secret: the key file's slot tells no later key than the first.
+    // With the vault's own secret: the key file's slot proves only the first key.
     let opened = kind { _ = try other.unlock() }
     guard byMember else {
       #expect(opened != nil)
@@ -61,7 +59,7 @@ import Testing
     #expect(opened == nil)
     #expect(try refusal(of: other.unlock(), by: vault) == .forked)
     #expect(try refusal(of: other.unlock(), by: vault, acceptingOlderKey: true) == .forked)
-    // Also to a recipient, whom the copy alone could tell anything.
+    // Also by a recipient, who knows nothing from the copy alone.
     let options = VaultOptions(pins: nil, invitations: [world.invitation(MemberVault.removal)])
     let recipient = try LockedVault.open(world.place.path, options: options)
       .unlock(with: MemberVault.credentials(identity: world.identity))

@@ -10,9 +10,7 @@ import Testing
 @testable import CofferVaultFormat
 @testable import CofferVaultRows
 
-/// What a recipient needs to know of a vault before it is believed, and that everything that is known is asked.
 @Suite struct FirstUseTests {
-  /// A vault of an identity, beside others of the same one.
   private final class Shared {
     let place: TemporaryVault
     let invitation: Invitation
@@ -53,7 +51,7 @@ import Testing
   }
 
   private func credentials(_ invitations: [Invitation] = []) throws -> Credentials {
-    // The secret key in a file's form, with lines after it.
+    // The secret key in a file's form, followed by lines.
     let line = "PVID1-" + Hex.text(identity) + Hex.text(PlainHash.digest(identity).bytes.prefix(4)) + "\n"
     let content = try secret(line + invitations.map { "\($0)\n" }.joined())
     var credentials = Credentials()
@@ -109,7 +107,7 @@ import Testing
     #expect(try answer(first, options()) == "replaced")
     #expect(try answer(second, options()) == "replaced")
     #expect(try answer(first, options([second.invitation])) == "replaced", "the place is known")
-    // Nothing that writes makes the exchange the new truth.
+    // No write makes the exchange the new truth.
     for vault in [first, second] {
       for rebuilding in [false, true] {
         let refusal = kind {

@@ -7,7 +7,7 @@ import Testing
 @testable import CofferVaultFormat
 @testable import CofferVaultRows
 
-/// The key that a vault had in one epoch, in the clear: for whoever makes headers beside the library.
+/// A vault's key of one epoch in the clear, to make headers without the library.
 struct EpochKey: Sendable {
   let vault: VaultSalt
   let epoch: UInt64
@@ -16,7 +16,7 @@ struct EpochKey: Sendable {
   let secret: [UInt8]
   let mark: EpochMark
 
-  /// - Parameter bytes: random ones where none are given.
+  /// - Parameter bytes: random if nil.
   init(_ vault: VaultSalt, _ epoch: UInt64, _ bytes: [UInt8]? = nil) throws {
     self.vault = vault
     self.epoch = epoch
@@ -35,7 +35,7 @@ struct EpochKey: Sendable {
   func anchor(_ source: Anchor.Source = .pin) -> Anchor { Anchor(vault: vault, key: mark, source: source) }
 }
 
-/// What a header says of an epoch before its own.
+/// A header's entry for an earlier epoch.
 struct LineageEntry: Sendable {
   var epoch: UInt64
   var secret: [UInt8]
@@ -45,21 +45,20 @@ struct LineageEntry: Sendable {
   }
 }
 
-/// A header as someone writes it who has all that goes into it, and follows the layout alone: numbers, orders and lists are as
-/// they are given.
+/// A header written by the layout alone: numbers, orders and lists stay as given.
 struct HeaderDraft {
   var vault: VaultSalt
   var epoch: UInt64
   var slots: [SealedSlot] = []
-  /// W of each slot; zeros for those that are not named.
+  /// W of each slot; zeros for missing ones.
   var mixes: [SlotID: [UInt8]] = [:]
   /// Of every slot.
   var label = ""
   var entries: [LineageEntry] = []
-  /// n and k, where they are to be others than those of the lists.
+  /// n and k, if they differ from the lists' lengths.
   var slotCount: Int?
   var entryCount: Int?
-  /// What follows the last field of the sealed part.
+  /// Bytes after the last field of the sealed part.
   var padding = 0
 
   func bytes(_ key: EpochKey) throws -> [UInt8] {
@@ -91,7 +90,6 @@ struct HeaderDraft {
 extension SealedSlot {
   var encoded: [UInt8] { ByteWriter.bytes(encodedCount) { write(to: &$0) } }
 
-  /// The slot with `key` sealed to it, by whoever knows its W.
   func sealed(_ key: EpochKey, epoch: UInt64? = nil, mix: [UInt8]? = nil) throws -> SealedSlot {
     let place = SlotPlace(vault: key.vault)
     let vaultKey = try key.key()
@@ -103,7 +101,7 @@ extension SealedSlot {
 }
 
 extension VaultHeader {
-  /// What ``openBody(_:proving:)`` throws; nil where it opens.
+  /// The error of ``openBody(_:proving:)``; nil if it opens.
   func refusal(_ key: EpochKey, proving anchors: [Anchor]) throws -> FormatError? {
     let keys = try key.subkeys()
     do throws(FormatError) {
@@ -116,6 +114,5 @@ extension VaultHeader {
 }
 
 extension FormatError {
-  /// Which kind of error callers see.
   var kind: StoreError.Kind { storeError().kind }
 }

@@ -9,7 +9,7 @@ import Testing
 @testable import CofferVault
 @testable import CofferVaultFormat
 
-/// A vault with as many slots, the longest labels and as many epochs as a header can have.
+/// A vault with the most slots, longest labels and most epochs that a header can have.
 @Suite(.tags(.process), .wholeRun)
 struct LargestHeaderTests {
   private static let name = ItemName(sealed: "svc", "target")
@@ -35,7 +35,7 @@ struct LargestHeaderTests {
     draft.slots.sort { $0.id < $1.id }
     draft.entries = ((Self.epoch - UInt64(Lineage.most))..<Self.epoch).map { .random($0) }
     try place.put(draft.bytes(key), under: key, Self.name, "old plaintext")
-    // The slot's own mark is older than the list: what it cannot prove, somebody has to say.
+    // The slot's own mark is older than the list: it needs the user's consent.
     #expect(kind { _ = try place.unlock() } == .forked)
     _ = try LockedVault.open(place.path, options: options(place)).unlockAcceptingPin(with: TemporaryVault.credentials()).lock()
     return (place, key, draft.entries[0])
@@ -50,7 +50,7 @@ struct LargestHeaderTests {
       key.key(), key.mark, place: place)
   }
 
-  /// A slot of a kind that this version does not know, with as much of its own as one can have.
+  /// A slot of an unknown kind, with the largest own part.
   private static func foreign(_ key: EpochKey) throws -> SealedSlot {
     let secret = try SlotSecret.random()
     let frame = SlotFrame(id: .random(), kind: .foreign, cost: nil, salt: .random(), publicKey: secret.publicKey)
@@ -60,7 +60,7 @@ struct LargestHeaderTests {
     return try empty.sealed(key)
   }
 
-  /// A slot of somebody: points are not checked to be on the curve, and a rotation seals to each.
+  /// A random recipient's slot: points are not checked to be on the curve, and a rotation seals to each.
   private static func recipient(_ number: Int, _ key: PublicKey32) throws -> SealedSlot {
     let publicKey = try #require(PublicKey32(SecretBytes.random(32).revealed))
     let frame = SlotFrame(id: .random(), kind: .recipient, cost: nil, salt: .zero, publicKey: publicKey)
@@ -85,13 +85,13 @@ struct LargestHeaderTests {
     let gone = oldest.secret.span.bytes.withUnsafeBytes {
       EpochMark(of: $0, vault: VaultSalt(first.vault.bytes) ?? .zero, epoch: oldest.epoch)
     }
-    // Too old to be proven: what the vault was opened with is newer, and holds.
+    // Too old to prove: the credential that opened the vault is newer, and holds.
     try vault.check([Invitation(vault: first.vault, key: gone)])
     try vault.check([first])
     #expect(text(try place.unlocked(options(place)).get(Self.name)) == "new")
   }
 
-  /// Most systems let a process lock 64 KiB or 8 MiB. What is beyond is guarded all the same, and not locked.
+  /// Most systems let a process lock 64 KiB or 8 MiB. Memory beyond that is guarded, but not locked.
   @Test func `with 64 KiB of memory that may be locked the largest header is used and rotated`() throws {
     let (place, _, _) = try made()
     _ = try place.keyFile()

@@ -8,15 +8,14 @@ import Testing
 @testable import CofferVault
 @testable import CofferVaultFormat
 
-/// Whole vaults under keys of a forger's own, put in the place of a genuine one, before everybody who knows the genuine one from
-/// elsewhere: by whoever never had a key, and by a member who was removed.
+/// Forged vaults replace a genuine one that every reader knows from elsewhere. Forgers are outsiders and a removed member.
 @Suite(.tags(.campaign), .wholeRun)
 struct LineageForgeryCampaign {
   enum Forger: String, CaseIterable, Sendable {
     case keyless, former
   }
 
-  /// What the header lists as secrets of earlier epochs, where the forger does not know them.
+  /// The header's secrets of earlier epochs that the forger does not know.
   enum List: String, CaseIterable, Sendable {
     case nothing, random, marks, shifted, foreign, full
     case unordered, double, zero, itsOwnEpoch
@@ -61,7 +60,6 @@ struct LineageForgeryCampaign {
     #expect(!Campaign.isLong || whole.total >= 10_000)
   }
 
-  /// One vault, and everybody who looks at it.
   private final class Bench {
     let world: MemberVault
     private let other: MemberVault
@@ -89,7 +87,7 @@ struct LineageForgeryCampaign {
 
     private func expected(_ forgery: Forgery) -> String {
       let (role, epoch, now) = (forgery.role, forgery.epoch, MemberVault.removal)
-      // Without W nothing can be sealed to an owner's slot; without the held key nothing of its epoch opens.
+      // Without W nothing can be sealed to an owner's slot; without the held key nothing opens.
       let sealsBox = role.isRecipient || (forgery.forger == .former && role != .codeAlone)
       if role.isOpen {
         guard epoch >= now else { return "rolledBack" }
@@ -100,7 +98,7 @@ struct LineageForgeryCampaign {
       return epoch < now ? "rolledBack" : "forked"
     }
 
-    /// The header, sealed to all slots that the genuine one has, and to one of the forger's own.
+    /// The header, sealed to all slots of the genuine one and to one of the forger's own.
     private func header(_ forgery: Forgery) throws -> (bytes: [UInt8], key: EpochKey) {
       let isMember = forgery.forger == .former
       let known = isMember ? world.keys.dropLast().map(\.self) : []
@@ -131,7 +129,6 @@ struct LineageForgeryCampaign {
       }
     }
 
-    /// What stands in the place of a secret that the forger does not know.
     private func guess(_ list: List, _ epoch: UInt64, _ known: [EpochKey]) -> LineageEntry? {
       switch list {
       case .nothing: nil
@@ -143,7 +140,7 @@ struct LineageForgeryCampaign {
       }
     }
 
-    /// That of the epoch before: a member knows it, everybody else what it is known by.
+    /// The previous epoch's secret: a member knows it, others only its mark.
     private func shifted(_ known: [EpochKey], _ epoch: UInt64) -> LineageEntry {
       let before = known.last?.secret ?? world.marks.last { $0.epoch < epoch }?.mark.bytes
       return LineageEntry(epoch: epoch, secret: before ?? LineageEntry.random(epoch).secret)

@@ -6,19 +6,17 @@ import Testing
 @testable import CofferVault
 @testable import CofferVaultFormat
 
-/// Random histories of a vault's key, with forks and left-out epochs, beside a model that knows which key came from which.
-/// Headers are made by the library for what members do, and by hand for what others do.
+/// Random histories of a vault's key, with forks and left-out epochs, and a model that knows each key's origin. The library
+/// makes the members' headers; others' are handmade.
 @Suite(.tags(.campaign), .wholeRun)
 struct LineageModelTests {
-  /// One key and the header under it.
   private struct Node {
     let key: EpochKey
     let header: VaultHeader
-    /// The place of the key that it came from.
+    /// The index of the key that it came from.
     let parent: Int?
   }
 
-  /// A tree of keys of one vault.
   private struct History {
     let vault = VaultSalt.random()
     let slot: SealedSlot
@@ -29,7 +27,7 @@ struct LineageModelTests {
       slot = try .empty()
       nodes = [Node(key: first, header: try Self.header(slot, first, .first), parent: nil)]
       for _ in 0..<Int.random(in: 4...9, using: &random) {
-        // Most come from the newest. Some from an older one: two copies that were written apart.
+        // Most come from the newest, some from an older one: two copies written independently.
         let parent = Bool.random(using: &random) ? nodes.count - 1 : .random(in: nodes.indices, using: &random)
         let skipped: UInt64 = .random(in: 0...9, using: &random) == 0 ? .random(in: 1...5, using: &random) : 0
         try rotate(parent, skipping: skipped)
@@ -53,7 +51,7 @@ struct LineageModelTests {
       return try VaultHeader(slots: [slot], body: body, keys: key.subkeys(), lineage: lineage)
     }
 
-    /// Whether the key at `place` is that at `other`, or came from it.
+    /// Whether the key at `place` is the one at `other` or came from it.
     func comes(_ place: Int, from other: Int) -> Bool {
       var place: Int? = place
       while let here = place {
@@ -63,7 +61,6 @@ struct LineageModelTests {
       return false
     }
 
-    /// The entries of the keys that the one at `place` came from.
     func entries(before place: Int) -> [LineageEntry] {
       nodes.indices.filter { $0 != place && comes(place, from: $0) }.map { nodes[$0].key.entry }.sorted { $0.epoch < $1.epoch }
     }
@@ -102,7 +99,7 @@ struct LineageModelTests {
     }
   }
 
-  /// Whoever writes, knowing the keys up to one of the history alone, and what all later ones are known by.
+  /// Forgeries by a writer who knows the keys up to one epoch, and the marks of all later ones.
   private func judgeForgeries(_ history: History, _ random: inout Random, _ tally: inout Tally) throws {
     let newest = history.nodes.count - 1
     let own = history.nodes[newest].key.epoch
@@ -130,7 +127,6 @@ struct LineageModelTests {
     }
   }
 
-  /// What stands where a secret that is not known has to be.
   private enum Fill: CaseIterable {
     case nothing, random, mark, neighbor
 
@@ -139,7 +135,7 @@ struct LineageModelTests {
       case .nothing: nil
       case .random: .random(entry.epoch)
       case .mark: marks.first { $0.epoch == entry.epoch }.map { LineageEntry(epoch: entry.epoch, secret: $0.mark.bytes) }
-      // The secret of the epoch before, under this one's number, where that is known; here it is not.
+      // The previous epoch's secret under this one's number, if known; here it is not.
       case .neighbor: .random(entry.epoch &+ 1)
       }
     }
@@ -151,7 +147,7 @@ extension HeaderDraft {
 }
 
 extension SealedSlot {
-  /// A recipient's slot whose box holds nothing: for headers of which nobody opens it.
+  /// A recipient's slot with an empty box, for headers that nobody opens with it.
   static func empty() throws -> SealedSlot {
     let publicKey = try #require(PublicKey32(SecretBytes.random(32).revealed))
     let frame = SlotFrame(id: .random(), kind: .recipient, cost: nil, salt: .zero, publicKey: publicKey)

@@ -7,11 +7,9 @@ import Testing
 @testable import CofferVaultFormat
 @testable import CofferVaultRows
 
-/// The list of earlier epochs in a header, and the comparison of a header's key with what is known of it.
 @Suite struct LineageTests {
   private let vault = VaultSalt.random()
 
-  /// A header of `epoch` that lists `entries`.
   private func header(_ key: EpochKey, _ entries: [LineageEntry], _ edit: (inout HeaderDraft) -> Void = { _ in }) throws
     -> VaultHeader
   {
@@ -84,7 +82,7 @@ import Testing
     }
     #expect(try refusal { $0.slots = try owned(16) } == nil)
     #expect(try refusal { $0.slots = try owned(17) } == .damaged)
-    // The sealed part is what makes a header as long as can be read, and one byte longer.
+    // The sealed part makes a header as long as the limit, and one byte longer.
     let plain = try { () throws -> Int in
       var draft = HeaderDraft(vault: vault, epoch: 3)
       draft.slots = [try .empty()]
@@ -94,7 +92,7 @@ import Testing
     #expect(try refusal { $0.padding = VaultHeader.largest - plain + 1 } == .damaged)
   }
 
-  /// A rotation a week for twenty years, made as cheap as can be: the list alone.
+  /// A weekly rotation for twenty years, as cheaply as possible: the list alone.
   @Test(arguments: [1, 2, 1_023, 1_024, 1_025, 3_000] as [UInt64])
   func `an anchor holds over as many rotations as a header lists, and not over one more`(_ rotations: UInt64) throws {
     let (first, middle) = (try EpochKey(vault, 1), try EpochKey(vault, 1 + rotations / 2))
@@ -107,7 +105,7 @@ import Testing
     #expect(refusal == (tooOld ? .contradicted(first.anchor(), .tooOld(most: Lineage.most)) : nil))
     #expect(refusal.map(\.kind) == (tooOld ? .forked : nil))
     if tooOld { #expect(refusal?.storeError().what.contains("more than 1024 times") == true) }
-    // A later one that holds stands for it, wherever it is named; one that does not hold is not made good by it.
+    // A later anchor that holds stands for an earlier one in any order, but does not excuse one that fails.
     if kept.contains(middle.epoch), middle.epoch > 1 {
       for anchors in [
         [first.anchor(), middle.anchor(.slot)], [middle.anchor(.slot), first.anchor()], [first.anchor(), own.anchor(.heldKey)],
@@ -119,7 +117,7 @@ import Testing
         #expect(try header.refusal(own, proving: anchors)?.kind == .forked)
       }
     }
-    // Whoever has no key can fill the list, and so make every anchor too old; that proves nothing.
+    // An outsider can fill the list, and so make every anchor too old; that proves nothing.
     let forged = try EpochKey(vault, 1 << 40)
     let filled = try self.header(forged, ((forged.epoch - 1_024)..<forged.epoch).map { .random($0) })
     #expect(

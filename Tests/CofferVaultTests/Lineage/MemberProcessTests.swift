@@ -8,7 +8,6 @@ import Testing
 @testable import CofferVault
 @testable import CofferVaultFormat
 
-/// Members that two processes change at once, and a third that has the vault open.
 @Suite(.tags(.campaign, .process), .wholeRun)
 struct MemberProcessTests {
   @Test func `members changed by two processes at once are all as acknowledged, and who has the vault open follows`() throws {
@@ -30,7 +29,7 @@ struct MemberProcessTests {
     let group = DispatchGroup()
     for process in processes {
       group.enter()
-      // Its thread alone asks it from here on.
+      // Only its thread uses it from here on.
       nonisolated(unsafe) let process = process
       Thread.detachNewThread {
         outputs.add(process.end())

@@ -9,15 +9,13 @@ import Testing
 @testable import CofferVault
 @testable import CofferVaultFormat
 
-/// A vault of a key file's owner and a recipient, whose key was changed three times: the last time to remove another recipient.
-/// Slots of a recovery code and of the key file's owner stand beside; what each of them, the removed one and everybody else knows
-/// is at hand.
+/// A vault of a key file's owner and a recipient, also with slots of a recovery code and of the key file's owner. Its key
+/// changed three times, the last time to remove another recipient.
 final class MemberVault {
   static let name = ItemName.sample
   static let tables = ["header", "header_copy", "state", "digest", "rec", "old", "log"]
   static let passphrase = "correct horse"
   private static let raisedCost = PassphraseCost(passes: 2, mebibytes: 8)
-  /// The epoch of the key that the removed member does not know.
   static let removal: UInt64 = 4
 
   let place: TemporaryVault
@@ -25,11 +23,8 @@ final class MemberVault {
   let code: [UInt8]
   let memberIdentity: [UInt8]
   private(set) var keys: [EpochKey] = []
-  /// Before the removal, and now.
   private(set) var headers: [VaultHeader] = []
-  /// W of each slot that there was before the removal.
   private(set) var mixes: [SlotID: [UInt8]] = [:]
-  /// Whole files by epoch.
   private(set) var files: [KeptFiles] = []
   private let genuine: FilePath
 
@@ -63,7 +58,7 @@ final class MemberVault {
     mixes = Dictionary(uniqueKeysWithValues: last.1)
     try vault.removeSlot(member)
     try vault.addSlot(Self.credentials(code: code), label: "code")
-    // Its pair of keys and its W stay, and it holds the new key's mark from now on.
+    // Its key pair and W stay, and it holds the new key's mark from now on.
     let options = VaultOptions(pins: nil, leastCost: Self.raisedCost)
     try LockedVault.open(place.path, options: options).unlock(with: Credentials(passphrase: secret(Self.passphrase)))
       .set(form("genuine"), for: Self.name)
@@ -95,7 +90,7 @@ final class MemberVault {
     return credentials
   }
 
-  /// A vault of the removed member's, or of somebody's who never had a key, with a slot of his own.
+  /// A vault of the removed member or of an outsider, with a slot of the forger's own.
   func forged(_ epoch: UInt64, byMember: Bool) throws -> (header: [UInt8], key: EpochKey) {
     let key = try EpochKey(vault, epoch)
     var draft = HeaderDraft(vault: vault, epoch: epoch)
@@ -118,17 +113,16 @@ final class MemberVault {
     }
   }()
 
-  /// Puts the genuine rows back, under whoever has the file open.
+  /// Puts the genuine rows back into a file that may be open.
   func putBack() throws {
     let copying = Self.tables.map { "DELETE FROM main.\($0); INSERT INTO main.\($0) SELECT * FROM g.\($0);" }.joined()
     try place.attack("ATTACH '\(genuine)' AS g; PRAGMA synchronous=OFF; BEGIN; \(copying) COMMIT;")
   }
 
-  /// Puts a whole vault of somebody's there, with a value of theirs.
   func put(_ header: [UInt8], under key: EpochKey) throws { try place.put(header, under: key, Self.name, "forged") }
 }
 
-/// Who looks at a vault, and what they know of it from elsewhere.
+/// A reader of a vault, and its knowledge from elsewhere.
 final class Onlooker {
   enum Role: String, CaseIterable, Sendable {
     case recipientWithPin = "a recipient's pin"
@@ -140,7 +134,7 @@ final class Onlooker {
     case openOwner = "an owner's open vault"
     case store = "a store"
 
-    /// Whether whoever writes the file can seal a key to the slot without having had one.
+    /// Whether a writer of the file can seal a key to the slot without a former key.
     var isRecipient: Bool { [.recipientWithPin, .recipientWithInvitation, .openRecipient, .store].contains(self) }
     var isOpen: Bool { [.openRecipient, .openOwner, .store].contains(self) }
   }
@@ -151,7 +145,7 @@ final class Onlooker {
   private var open: FullVault.VaultEngineHolder?
   private var store: VaultStore?
 
-  /// To be made while the genuine vault stands there.
+  /// Create it while the genuine vault is in place.
   init(_ role: Role, of world: MemberVault) throws {
     self.role = role
     self.world = world
@@ -183,14 +177,13 @@ final class Onlooker {
       switch role {
       case .recipientWithPin, .ownerWithPin: VaultOptions(pins: pins)
       case .recipientWithInvitation: invited(pins: nil)
-      // What is open has one that is older than the removal: the key that it holds is what counts.
+      // An open vault has an invitation older than the removal: the key that it holds counts.
       case .openRecipient, .store: invited(pins: nil, 1)
       case .codeAlone, .passphraseAlone, .openOwner: VaultOptions.withoutPins
       }
     return try LockedVault.open(world.place.path, options: options).unlock(with: credentials())
   }
 
-  /// What asking for the item says: its value, or why there is none.
   func answer() -> String {
     do {
       if let open { return text(try open.unlocked.get(MemberVault.name)) ?? "nothing" }
@@ -203,7 +196,7 @@ final class Onlooker {
     }
   }
 
-  /// What a refusal must leave as it is: the pin's files, and the key that is held.
+  /// State that a refusal must not change: the pin's files and the key in memory.
   func memory() throws -> [String: Data] {
     if let core = try open?.unlocked.core ?? store?.held.opened() {
       return try core.run { (vault) throws(StoreError) in ["key": Self.key(vault)] }
@@ -218,8 +211,8 @@ final class Onlooker {
 }
 
 extension TemporaryVault {
-  /// Puts a whole vault under `key` there: with the header `header`, as many replicas as a state can name, a generation far above
-  /// any that was seen, and one item.
+  /// Puts a whole vault under `key` there: with `header`, the most replicas of a state, a generation far above any seen, and
+  /// one item.
   func put(_ header: [UInt8], under key: EpochKey, _ name: ItemName, _ text: String) throws {
     let keys = try key.subkeys()
     let value = Array(text.utf8)

@@ -10,7 +10,6 @@ import Testing
 @testable import CofferVaultFormat
 @testable import CofferVaultRows
 
-/// Restores after a member was removed, and beside vaults and backups that someone forged.
 @Suite(.tags(.slow), .defaultRun) struct RestoreLineageTests {
   private let world: MemberVault
   private let backups: TestFolder
@@ -42,7 +41,6 @@ import Testing
     return refusal.map { "\($0)" } ?? found
   }
 
-  /// A backup of the time of `epoch`.
   private func backup(_ epoch: UInt64) throws -> FilePath {
     let path = backups.path.appending("\(epoch)")
     try #require(world.files[Int(epoch) - 1].files["vault.sqlite"]).write(to: URL(fileURLWithPath: path.string))
@@ -56,7 +54,6 @@ import Testing
       with: credentials(opener), options: options, replacing: replacing, acceptingOlderKey: accepting)
   }
 
-  /// Why a restore is refused; it must have changed nothing.
   private func refusal(
     _ backup: FilePath, _ opener: Opener, _ options: VaultOptions, accepting: Bool = false,
     _ location: SourceLocation = #_sourceLocation
@@ -80,7 +77,7 @@ import Testing
     }
   }
 
-  /// The attacker's slot is in no header that a restore has made.
+  /// No header made by a restore has the attacker's slot.
   private func expectNoSlotOfTheAttacker(_ location: SourceLocation = #_sourceLocation) throws {
     let database = try VaultDatabase.open(world.place.path)
     let header = try database.read { () throws(StoreError) in try StoredParts.readHeader(database).header }
@@ -105,7 +102,6 @@ import Testing
       #expect(held.answer() == "genuine")
       #expect(try world.place.unlock().status().epoch == MemberVault.removal + UInt64(round) + 1)
     }
-    // The labels and the floor are the present ones.
     #expect(try world.place.unlock().slots().map(\.label).sorted() == ["", "code", "ours", "raised later"])
     // The vault before the restores is an older one now.
     try world.putBack()
@@ -132,10 +128,10 @@ import Testing
       let (header, key) = try world.forged(epoch, byMember: byMember)
       for (opener, folder) in [(Opener.owner, pins), (.recipient, others)] {
         try world.put(header, under: key)
-        // Who was removed would be back; and what opens for a recipient alone is proven by nothing as old as it.
+        // The removed member would return, and nothing this old proves a key that only a recipient opens.
         #expect(try refusal(backup(3), opener, options(folder)) == (opener == .owner ? .rolledBack : .unproven))
       }
-      // The backup's own slots, once somebody says so: for a new epoch above all that is known, and never the forger's number.
+      // With consent, the backup's own slots return, for a new epoch above all known ones.
       let report = try restore(backup(3), .owner, options(pins), accepting: true)
       #expect(Set(report.returnedSlots.map(\.summary.id)) == ids(world.headers[0]))
       #expect(try slots() == ids(world.headers[0]))
@@ -147,13 +143,13 @@ import Testing
       try FileManager.default.removeItem(atPath: pins.string)
       #expect(try answer(pins, .owner) == "genuine")
     }
-    // A backup of the removal's epoch, or a later one, is proof of what the member does not know, also where nothing else is.
+    // A backup of the removal's epoch or later proves a key that the member does not know.
     let (header, key) = try world.forged(MemberVault.removal + 1, byMember: true)
     try world.put(header, under: key)
     #expect(try refusal(backup(MemberVault.removal), .owner, options(nil)) == .forked)
     try world.put(header, under: key)
-    // What stands there says of itself that it is newer. It opens, and the pin finds that it does not come from the backup's key:
-    // nothing tells of a newer one, and nobody is asked.
+    // The vault claims to be newer and opens, but its key does not come from the backup's: no newer key is known, and no
+    // consent is needed.
     #expect(try restore(backup(MemberVault.removal), .owner, options(pins)).returnedSlots.isEmpty)
     try expectNoSlotOfTheAttacker()
     #expect(try answer(pins, .owner) == "genuine" && answer(others, .recipient) == "genuine")
@@ -170,14 +166,12 @@ import Testing
       }
     }
     #expect(try answer(pins, .owner) == "genuine")
-    // A header that nothing opens: it may be a newer key's, or anything.
     let (header, key) = try world.forged(MemberVault.removal + 1, byMember: false)
     try world.put(header, under: key)
     let unopened = try said(MemberVault.removal, options(pins))
     #expect(unopened.contains("a header of key epoch 5 stands there, and nothing that was given opens it"), "\(unopened)")
     #expect(unopened.contains("this machine has seen no later key than the backup's"), "\(unopened)")
     #expect(!unopened.contains("was changed since the backup"), "\(unopened)")
-    // Older than the pin, and older than an invitation.
     let pinned = try said(3, options(pins))
     #expect(pinned.contains("the backup's key is of epoch 3, and this machine's pin of epoch 4"), "\(pinned)")
     let invited = try said(3, options(nil, MemberVault.removal))
@@ -197,7 +191,6 @@ import Testing
       #expect(try refusal(backup, .recipient, options(nil, MemberVault.removal)) == .forked)
       #expect(try refusal(backup, .recipient, options(nil)) == .unproven)
       #expect(try answer(others, .recipient) == "genuine")
-      // Beside a vault that does not open.
       try world.place.attack("UPDATE header SET bytes=zeroblob(440); UPDATE header_copy SET bytes=zeroblob(440)")
       let alone: StoreError.Kind = epoch < MemberVault.removal ? .unproven : .forked
       #expect(try refusal(backup, .recipient, options(others)) == alone)
@@ -217,7 +210,7 @@ import Testing
     try Data("no vault".utf8).write(to: URL(fileURLWithPath: place.string))
     try Data("its log".utf8).write(to: URL(fileURLWithPath: place.string + "-wal"))
     for suffix in ["", "-wal"] { chmod(place.string + suffix, 0o600) }
-    // The log's name aside is taken, whichever second it is of.
+    // Takes the moved log's name for every second of the test.
     let now = Date()
     for second in 0..<120 {
       let stamp = now.addingTimeInterval(Double(second)).formatted(.iso8601.dateSeparator(.omitted).timeSeparator(.omitted))
@@ -235,13 +228,13 @@ import Testing
   @Test func `what stands there may be damaged, another vault, or older than the backup`() throws {
     #expect(try answer(pins, .owner) == "genuine" && answer(others, .recipient, MemberVault.removal) == "genuine")
     let newest = try backup(MemberVault.removal)
-    // Damaged: the backup of the newest epoch goes back without a question, and an older one with it alone.
+    // Damaged: the newest epoch's backup needs no consent, but alone allows an older one.
     let damage = "UPDATE header SET bytes=zeroblob(440); UPDATE header_copy SET bytes=zeroblob(440)"
     try world.place.attack(damage)
     #expect(try refusal(backup(3), .owner, options(pins)) == .rolledBack)
     #expect(try restore(newest, .owner, options(pins)).returnedSlots.isEmpty)
     #expect(try answer(pins, .owner) == "genuine" && answer(others, .recipient) == "genuine")
-    // Older: what was put back, and is refused for it, does not bring its slots back.
+    // Older: a refused vault does not return its slots.
     try world.files[2].put(into: world.place.folder)
     #expect(try answer(pins, .owner) == "rolledBack")
     #expect(try refusal(newest, .owner, options(pins)) == .rolledBack, "the first restore was a newer key still")
@@ -250,7 +243,6 @@ import Testing
     _ = try restore(newest, .owner, options(pins))
     #expect(try memberOpens() == .wrongSecret && slots() == ids(world.header))
     #expect(try answer(pins, .owner) == "genuine")
-    // Another vault.
     let other = try MemberVault()
     try other.files[3].put(into: world.place.folder)
     #expect(try refusal(newest, .owner, options(pins)) == .otherVault)

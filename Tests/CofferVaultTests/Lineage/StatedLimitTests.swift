@@ -9,14 +9,14 @@ import Testing
 @testable import CofferVault
 @testable import CofferVaultFormat
 
-/// What anchors that are older than a removal cannot tell, so that nobody claims more; and that a newer one beside them does.
+/// Anchors older than a removal cannot detect the removed member's vault; a newer one can.
 @Suite struct StatedLimitTests {
   private let world: MemberVault
   init() throws { world = try MemberVault() }
 
   private var pins: FilePath { world.place.folder.appending("pins") }
 
-  /// The vault that the removed member makes: every slot sealed to, and the secrets of all epochs that he knew.
+  /// The removed member's vault: sealed to every slot, with all epoch secrets that the member knows.
   private func forge(_ epoch: UInt64) throws {
     let key = try EpochKey(world.vault, epoch)
     var draft = HeaderDraft(vault: world.vault, epoch: epoch)
@@ -37,7 +37,7 @@ import Testing
 
   private func file(_ epoch: UInt64) throws { try world.files[Int(epoch) - 1].put(into: world.place.folder) }
 
-  /// The genuine vault is another of the same epoch, or an older one: which it is, the removed member chooses.
+  /// The genuine vault is another of the same epoch or an older one, as the removed member chooses.
   @Test(arguments: [(4, "forked"), (9, "rolledBack")] as [(UInt64, String)])
   func `an older pin, slot or invitation follows a removed member, and then refuses the genuine vault`(
     _ epoch: UInt64, _ meeting: String
@@ -59,7 +59,7 @@ import Testing
     }
   }
 
-  /// The box that the slot had before opens with the same secret, and whoever kept a copy of the file has it.
+  /// The slot's earlier box opens with the same secret, and is in every old copy of the file.
   @Test func `a slot's mark that was renewed proves no more than the one before`() throws {
     let credentials = { Credentials(passphrase: try secret(MemberVault.passphrase)) }
     #expect(text(try LockedVault.open(world.place.path).unlock(with: credentials()).get(MemberVault.name)) == "genuine")

@@ -9,7 +9,7 @@ import Testing
 @testable import CofferVault
 @testable import CofferVaultFormat
 
-/// Anchors that are older than all that a full header lists: what they prove is asked of all anchors together.
+/// Anchors older than a full header's whole list: their proof is sought from all anchors together.
 @Suite struct TooOldAnchorTests {
   private let world: MemberVault
   private let proven: EpochKey
@@ -39,9 +39,7 @@ import Testing
     let old = world.invitation(2)
     let error = try expect(.forked) { _ = try unlock(.withoutPins) }
     #expect(error.what.contains("more than 1024 times"))
-    // A newer invitation that came when the vault was opened.
     let invited = try unlock(VaultOptions(pins: pins, invitations: [invitation(proven)]))
-    // The pin, where nothing else is known.
     let pinned = try unlock(VaultOptions(pins: pins))
     for _ in 0..<2 {
       #expect(kind { try invited.check([old]) } == nil)
@@ -50,7 +48,7 @@ import Testing
       #expect(kind { try pinned.check([old, invitation(forked)]) } == .forked)
       #expect(kind { try pinned.check([invitation(forked)]) } == .forked)
     }
-    // Of the same answers a program that was not asked before.
+    // A program without earlier checks answers the same.
     #expect(kind { _ = try unlock(VaultOptions(pins: pins, invitations: [old])) } == nil)
     #expect(kind { _ = try unlock(VaultOptions(pins: nil, invitations: [old])) } == .forked)
   }

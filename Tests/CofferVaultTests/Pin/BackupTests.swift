@@ -56,7 +56,7 @@ import Testing
     }
   }
 
-  /// A vault whose present is "newer", with a backup from when it said "value 2".
+  /// A vault with the value "newer", and a backup from when it was "value 2".
   func prepared() throws -> (vault: PinnedVault, backup: FilePath) {
     let pinned = try PinnedVault()
     let backup = pinned.place.folder.appending("backup")
@@ -73,7 +73,6 @@ import Testing
         with: TemporaryVault.credentials(), options: pinned.options, replacing: replacing, acceptingOlderKey: acceptingOlderKey)
   }
 
-  /// Without a write-ahead log nobody reads a file that is being replaced.
   @Test(arguments: ["WAL", "DELETE"])
   func `every write acknowledged while a backup is restored is kept or stands in the restored vault`(mode: String) async throws {
     let (pinned, backup) = try prepared()
@@ -110,7 +109,7 @@ import Testing
     #expect(text(try open.get(pinned.name)) == "newer")
     let report = try restore(backup, pinned)
     #expect(report.restored == 4 && report.generation == 10 && report.items == 1)
-    // The vault that was open goes on with what was restored.
+    // The open vault continues with the restored content.
     #expect(text(try open.get(pinned.name)) == "value 2")
     try open.set(form("after"), for: pinned.name)
     #expect(text(try pinned.unlock().get(pinned.name)) == "after")
@@ -150,7 +149,7 @@ import Testing
     try pinned.write("again")
 
     try pinned.replace(with: Data("no vault".utf8))
-    // The first restore has changed the key: that the backup is older than the change is for somebody to know of.
+    // The first restore changed the key: restoring a backup from before needs consent.
     #expect(kind { _ = try restore(backup, pinned) } == .rolledBack)
     let report = try restore(backup, pinned, acceptingOlderKey: true)
     #expect(report.returnedSlots.map(\.summary.kind) == [.keyFile])
@@ -175,7 +174,6 @@ import Testing
     let place = pinned.place.path
     try pinned.replace(with: Data("no vault".utf8))
     try Data("its log".utf8).write(to: URL(filePath: place.string + "-wal"))
-    // The log's name aside is taken, whichever second it is of.
     let now = Date()
     for second in 0..<120 {
       let stamp = now.addingTimeInterval(Double(second)).formatted(.iso8601.dateSeparator(.omitted).timeSeparator(.omitted))
@@ -245,7 +243,7 @@ import Testing
   @Test func `a file that is larger than a vault can be is no backup, and is not copied`() throws {
     let (pinned, backup) = try prepared()
     let most = Limits.mostPages * 4096
-    // Of which next to nothing is on the disk.
+    // Sparse.
     guard truncate(backup.string, off_t(most + 1)) == 0 else { try Test.skip("the file system takes no file of 64 GiB") }
     #expect(kind { _ = try restore(backup, pinned) } == .damaged)
     #expect(try FileManager.default.contentsOfDirectory(atPath: pinned.place.folder.string).allSatisfy { !$0.hasPrefix(".") })

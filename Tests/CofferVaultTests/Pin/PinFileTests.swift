@@ -8,7 +8,6 @@ import Testing
 @testable import CofferVault
 @testable import CofferVaultFormat
 
-/// Pins that were deleted, damaged, or put there by someone.
 @Suite struct PinFileTests {
   @Test func `a vault has one pin for itself and one for its place, both its owner's alone`() throws {
     let pinned = try PinnedVault()

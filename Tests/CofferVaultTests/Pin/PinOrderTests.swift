@@ -9,14 +9,12 @@ import Testing
 @testable import CofferVaultFormat
 @testable import CofferVaultRows
 
-/// Every order in which restores, writes and reads of one machine may come to the vault and to its pin. The pin is a real one;
-/// the vault is the state that a transaction would read, and a lock that one writer holds.
+/// Every order in which one machine's restores, writes and reads may reach the vault and its pin. The pin is real; the vault
+/// is a state, and a lock that one writer holds.
 @Suite(.tags(.campaign), .wholeRun)
 struct PinOrderTests {
-  /// What a process does, in its order. `begin` takes the vault's lock, and `commit` releases it.
   enum Step { case read, look, begin, commit, pin }
 
-  /// One process, which may die before its last steps.
   struct Program {
     let isRestore: Bool
     let steps: [Step]
@@ -70,7 +68,7 @@ struct PinOrderTests {
     #expect(try world.refusal(of: world.states[0]) == .rolledBack)
   }
 
-  /// The programs' places, step by step, in every order that the vault's lock allows.
+  /// The programs' indices, step by step, in every order that the vault's lock allows.
   static func orders(of programs: [Program]) -> [[Int]] {
     var found: [[Int]] = []
     func extend(_ order: [Int], _ left: [[Step]], lockedBy holder: Int?) {
@@ -88,7 +86,6 @@ struct PinOrderTests {
   }
 }
 
-/// One process: what it holds from one step to the next.
 private struct Process {
   let isRestore: Bool
   let world: PinnedStates
@@ -131,7 +128,7 @@ private struct Process {
   }
 }
 
-/// The states that a vault came through, of which the last stands, and a pin that knows it.
+/// The vault's states, of which the last is current, and a pin that knows it.
 private final class PinnedStates {
   private let place: TemporaryVault
   private let salt = VaultSalt.random()
@@ -154,7 +151,7 @@ private final class PinnedStates {
     reader = try PinWatch(folder.path, vault: salt, place: .file(place.path), calls: Self.calls)
   }
 
-  /// What is written here is read again by this process alone, so nothing need reach the disk.
+  /// Only this process reads these files again, so nothing need reach the disk.
   private static var calls: SystemCalls {
     var calls = SystemCalls()
     calls.synchronize = { _ in 0 }
@@ -173,19 +170,17 @@ private final class PinnedStates {
     try PinWatch(place.folder.appending("pins"), vault: salt, place: .file(place.path), accepting: accepting, calls: Self.calls)
   }
 
-  /// What someone who only looks says of `state`.
   func check(_ state: VaultState) throws {
     try reader.read()
     try reader.check(state, key: .some(1))
   }
 
-  /// Remembers what stands there.
   func look() throws {
     try check(state)
     reader.remember(state, key: .some(1))
   }
 
-  /// What another machine makes of `old`, above all that was seen here.
+  /// Another machine's commit on `old`, above everything seen here.
   func writtenElsewhere(_ old: VaultState) -> VaultState { Self.commit(on: old, above: state.generation + 1, by: [.random()]) }
 
   func refusal(of state: VaultState) throws -> StoreError.Kind? { kind { try check(state) } }

@@ -9,7 +9,7 @@ import SystemPackage
 @testable import CofferVaultFormat
 @testable import CofferVaultRows
 
-/// A vault with pins beside it, in a folder that plays the machine's memory.
+/// A vault with pins next to it, in a folder that acts as the machine's memory.
 final class PinnedVault {
   let place: TemporaryVault
   let pins: FilePath
@@ -30,20 +30,17 @@ final class PinnedVault {
   func write(_ text: String) throws { try unlock().set(form(text), for: name) }
   func accept() throws -> UnlockedVault { try locked.unlockAcceptingPin(with: TemporaryVault.credentials()) }
 
-  /// The kind that unlocking throws; nil when it opens.
+  /// The kind that unlocking throws; nil if it opens.
   func refusal() throws -> StoreError.Kind? { kind { _ = try unlock() } }
 
-  /// The vault's bytes now. Nothing may have it open.
   func bytes() throws -> Data { try Data(contentsOf: URL(fileURLWithPath: place.path.string)) }
 
-  /// Puts a whole file in the vault's place, as someone with the folder can.
   func replace(with bytes: Data) throws {
     for suffix in ["-wal", "-shm"] { unlink(place.path.string + suffix) }
     try bytes.write(to: URL(fileURLWithPath: place.path.string), options: [])
     chmod(place.path.string, 0o600)
   }
 
-  /// The pin file whose name begins with `prefix`.
   func pin(_ prefix: String) throws -> FilePath {
     let names = try FileManager.default.contentsOfDirectory(atPath: pins.string).filter { $0.hasPrefix(prefix) }
     return pins.appending(names.first ?? "none")

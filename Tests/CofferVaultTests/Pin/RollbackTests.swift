@@ -9,7 +9,6 @@ import Testing
 @testable import CofferVaultFormat
 @testable import CofferVaultRows
 
-/// Whole files put in the vault's place: each of them sound, sealed with the right key, and wrong.
 @Suite struct RollbackTests {
   @Test func `a vault that moves on is never complained of`() throws {
     let pinned = try PinnedVault()
@@ -51,7 +50,6 @@ import Testing
     try pinned.write("here")
     let here = try pinned.bytes()
 
-    // Another machine, with its own memory, goes on from the same file.
     try pinned.replace(with: common)
     let there = VaultOptions(pins: pinned.place.folder.appending("pins-there"))
     func write(_ text: String) throws {
@@ -115,7 +113,7 @@ import Testing
         { try vault.addSlot(Credentials(keyFile: KeyFile.generate())) },
       ] { #expect(kind(write) == .readOnly) }
     }
-    // Of the copy too an older one is noticed; and that it is older than the vault is no matter.
+    // An older copy is noticed too; that the copy is older than the vault does not matter.
     try put(oldest)
     #expect(kind { _ = try unlock() } == .rolledBack && kind { try open().checkAge() } == .rolledBack)
     try put(old)
@@ -127,7 +125,7 @@ import Testing
     #expect(text(try accepted.get(pinned.name)) == "written in the copy")
     _ = try accepted.lock()
     #expect(text(try unlock().get(pinned.name)) == "written in the copy")
-    // The vault's own pin is what it was: nobody puts the copy, or what it was made of, in the vault's place.
+    // The vault's own pin is unchanged: neither the copy nor its source may replace the vault.
     #expect(try pinned.locked.pinMemory().seen == generation && pinned.refusal() == nil)
     try pinned.replace(with: old)
     #expect(try pinned.refusal() == .rolledBack)

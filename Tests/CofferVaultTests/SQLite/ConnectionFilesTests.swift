@@ -10,7 +10,7 @@ import Testing
 @testable import CofferVault
 @testable import CofferVaultRows
 
-/// What SQLite can be led to through a connection whose side files somebody exchanges after they were checked.
+/// Attacks on SQLite through a connection whose side files are exchanged after the check.
 @Suite struct ConnectionFilesTests {
   let fixture: VaultFixture
   let bystander: String
@@ -23,7 +23,7 @@ import Testing
 
   private func content(_ path: String) -> Data? { FileManager.default.contents(atPath: path) }
 
-  /// Opens the database without a look at what stands beside it, as if the journal had come right after the look.
+  /// Opens the database as if the journal had come right after the check of the side files.
   private func readUnchecked() throws(StoreError) -> String {
     guard let file = try DatabaseFile.existing(fixture.vault) else { return "nothing there" }
     return try Connection(file).text("SELECT hex(bytes) FROM state")
@@ -36,7 +36,7 @@ import Testing
     for named in [bystander, fixture.vault.string, fixture.side("-wal"), fixture.side("-other")] {
       let isThere = content(named)
       try fixture.write(FileForgeryCampaign.journal(naming: named, records: records), to: fixture.side("-journal"))
-      // A name that is one of the vault's own may be looked for; it is not read, and not deleted.
+      // SQLite may look for a name of the vault's own files, but neither reads nor deletes it.
       do throws(StoreError) { _ = try readUnchecked() } catch { #expect(error.kind == .tampered, "\(named): \(error)") }
       #expect(content(named) == isThere, "\(named)")
       #expect(content(bystander) == Data([1, 2, 3]))
@@ -47,7 +47,7 @@ import Testing
     expectError(.tampered) { () throws(StoreError) in _ = try readUnchecked() }
   }
 
-  /// The journal is moved in and out of its place while vaults are opened: the check sees none, and SQLite finds one.
+  /// The journal is moved in and out while vaults are opened: the check sees none, and SQLite finds one.
   @Test(.tags(.campaign), .wholeRun) func `a journal that comes and goes deletes nothing`() throws {
     let (hidden, journal) = (fixture.folder.appending("hidden").string, fixture.side("-journal"))
     let forged = FileForgeryCampaign.journal(naming: bystander, records: 0)
@@ -102,7 +102,7 @@ import Testing
   }
 }
 
-/// The system's files under another name, with a list of what was opened. Only one at a time.
+/// The system's files under another name, with a list of opened files. Only one at a time.
 private final class RecordingFileSystem {
   private static let names = Mutex<[String]>([])
   let name = "recording-\(UInt64.random(in: .min ... .max))"

@@ -9,7 +9,6 @@ import Testing
 @testable import CofferVault
 @testable import CofferVaultRows
 
-/// A disk that fails while SQLite reads from it.
 @Suite(.serialized) struct FailingDiskTests {
   let fixture: VaultFixture
   init() throws {
@@ -17,7 +16,7 @@ import Testing
     try fixture.create().close()
   }
 
-  /// SQLite takes it for a damaged file (vdbe.c), and whoever reads that restores a backup over a vault that is sound.
+  /// SQLite takes it for a damaged file (vdbe.c), and a user might restore a backup over a valid vault.
   @Test(arguments: ["WAL", "DELETE"]) func `a disk that fails while it is read is an error of the disk`(mode: String) throws {
     try fixture.attack("PRAGMA journal_mode=\(mode)")
     let below = FailingFileSystem()
@@ -45,7 +44,7 @@ import Testing
     }
     try vault.during(.rewriting) { () throws(StoreError) in
       try vault.write { () throws(StoreError) in try vault.putState(bytes: [6]) }
-      // The schema is forgotten with it, and read again by whatever comes next.
+      // This drops the schema too; the next call reads it again.
       try vault.connection.execute("VACUUM")
       try vault.connection.execute("PRAGMA shrink_memory")
       below.isFailing = true
@@ -55,10 +54,9 @@ import Testing
   }
 }
 
-/// The system's files under another name, whose reads fail when asked to. Only one at a time.
+/// The system's files under another name, with reads that fail on demand. Only one at a time.
 private final class FailingFileSystem {
   private static let failing = Mutex(false)
-  /// Those of the system's files, with another way to read.
   private nonisolated(unsafe) static var methods = {
     let methods = UnsafeMutablePointer<sqlite3_io_methods>.allocate(capacity: 1)
     methods.initialize(to: sqlite3_io_methods())
@@ -88,7 +86,7 @@ private final class FailingFileSystem {
       FailingFileSystem.methods.pointee.xRead = { file, bytes, count, offset in
         guard !FailingFileSystem.failing.withLock({ $0 }), let read = FailingFileSystem.read else {
           errno = EIO
-          // SQLITE_IOERR_CORRUPTFS, which the system's files answer when a read fails with EIO.
+          // SQLITE_IOERR_CORRUPTFS, as the system's files return if a read fails with EIO.
           return SQLITE_IOERR | 33 << 8
         }
         return read(file, bytes, count, offset)

@@ -8,7 +8,7 @@ import Testing
 @testable import CofferVault
 @testable import CofferVaultRows
 
-/// Small files that would cost SQLite much time and memory before any key is asked for.
+/// Small files that would cost SQLite much time and memory before any key is needed.
 @Suite(.serialized) struct HostilePageTests {
   let fixture: VaultFixture
   init() throws { fixture = try VaultFixture() }
@@ -24,15 +24,15 @@ import Testing
     Int(try fixture.open().connection.number("SELECT rootpage FROM sqlite_schema WHERE name='\(table)'"))
   }
 
-  /// A vault whose one record claims `claimed` bytes, over two pages that lead to each other. The file is as large as it has to
-  /// be for SQLite to believe that, and takes next to nothing on the disk.
+  /// A vault whose one record claims `claimed` bytes, over two pages that link to each other. The sparse file is just large
+  /// enough for that.
   private func vaultWithACircle(of claimed: Int) throws {
     try fixture.create(records: 1).close()
     let number = try root("rec")
     var pages = try file()
     let first = pages.count / 4096 + 1
     for next in [first + 1, first] { pages.append(Data(Self.big(next) + [UInt8](repeating: 9, count: 4092))) }
-    // The cell's own part of the content: "Database File Format", 1.6.
+    // The content bytes in the cell: "Database File Format", 1.6.
     let (least, most, usable) = (489, 1002, 4096)
     let local = least + (claimed - least) % (usable - 4)
     var record = Self.varint(claimed - 16 - 16 - 144 - 40)
@@ -50,13 +50,12 @@ import Testing
     try put(pages, bytes: count * 4096)
   }
 
-  /// A table whose rows have no end.
   enum Endless: String, CaseIterable {
     case decided, header
 
-    /// The kinds of its pages: "Database File Format", 1.6.
+    /// Its page kinds: "Database File Format", 1.6.
     fileprivate var kinds: (leaf: UInt8, interior: UInt8) { self == .decided ? (0x0A, 0x02) : (0x0D, 0x05) }
-    /// The cell of one row, and what a page above says of a row behind the number of a page.
+    /// The cell of one row, and the part of an interior cell after the page number.
     fileprivate var cells: (leaf: [UInt8], interior: [UInt8]) {
       let transaction = [4, 44, 1, 6] + [UInt8](repeating: 1, count: 16) + [2] + [UInt8](repeating: 0, count: 8)
       let entry = [UInt8(transaction.count)] + transaction
@@ -64,7 +63,7 @@ import Testing
     }
   }
 
-  /// A vault in which every page of a tree leads to the next one 110 times, so that eight pages are read as 110^7 rows.
+  /// A vault in which every page of a tree links to the next one 110 times, so that eight pages read as 110^7 rows.
   private func vault(without end: Endless) throws {
     try fixture.create(records: 1).close()
     let (number, first) = (try root(end.rawValue), try file().count / 4096 + 1)
@@ -81,7 +80,7 @@ import Testing
     try put(pages, bytes: pages.count)
   }
 
-  /// A page of a tree; `right` is the last child of one that is no leaf.
+  /// A page of a tree; `right` is the last child of an interior page.
   private static func page(_ cells: [[UInt8]], _ kind: UInt8, right: Int) -> [UInt8] {
     var (content, places, end) = ([UInt8](), [UInt8](), 4096)
     for cell in cells {
@@ -105,7 +104,7 @@ import Testing
     return bytes
   }
 
-  /// Bytes that SQLite takes for `body` at the most, with what other tests take meanwhile.
+  /// Most bytes that SQLite allocates during `body` and parallel tests.
   private func memory(_ body: () throws -> Void) rethrows -> Int64 {
     _ = sqlite3_memory_highwater(1)
     let before = sqlite3_memory_used()
@@ -126,7 +125,7 @@ import Testing
   }
 
   @Test func `a content that a value can have is read, and found too long where it is one`() throws {
-    // Shorter than the limit of a row: SQLite may follow it, and the column is of a length that no value has.
+    // Shorter than the row limit, so SQLite may follow it, but no value has a column of this length.
     try vaultWithACircle(of: 3 << 20)
     let vault = try fixture.open()
     expectError(.damaged) { () throws(StoreError) in _ = try vault.value(.index(0)) }
@@ -143,7 +142,7 @@ import Testing
   @Test func `nor is one compiled that lies in the write-ahead log`() throws {
     try fixture.create().close()
     let vault = try fixture.open()
-    // Kept open, so that what is written now stays in the log.
+    // Kept open, so later writes stay in the log.
     try fixture.attack("PRAGMA wal_autocheckpoint=0; BEGIN;" + (0..<500).map { "CREATE TABLE t\($0)(x);" }.joined() + "COMMIT")
     #expect(try #require(FileManager.default.contents(atPath: fixture.side("-wal"))).count > 10_000)
     #expect(fixture.openingError()?.kind == .damaged)
@@ -152,7 +151,7 @@ import Testing
     }
   }
 
-  // In a whole run the limit counts the time that the test waits for a thread too.
+  // In a whole run the limit includes the test's wait for a thread.
   @Test(.timeLimit(.minutes(60)), arguments: Endless.allCases)
   func `a table whose pages lead back to each other is damage after as many steps as the file has room for`(_ end: Endless) throws
   {
@@ -161,7 +160,7 @@ import Testing
     switch end {
     case .decided:
       expectError(.damaged) { () throws(StoreError) in try vault.read { () throws(StoreError) in try vault.outcomes.check() } }
-      // Who settles has no key, and holds the lock of all writers.
+      // Settling needs no key, and holds the lock of all writers.
       expectError(.damaged) { () throws(StoreError) in
         try vault.write { () throws(StoreError) in _ = try vault.outcomes.settle(.random(), now: 1) }
       }
@@ -183,7 +182,7 @@ import Testing
     for (count, expected) in [(most, nil as StoreError.Kind?), (most + 1, .damaged)] {
       var pages = whole
       pages.replaceSubrange(28..<32, with: Self.big(count))
-      // It has holes, and takes next to nothing on the disk.
+      // A sparse file that takes almost no disk space.
       try put(pages, bytes: count * 4096)
       #expect(fixture.openingError()?.kind == expected)
     }

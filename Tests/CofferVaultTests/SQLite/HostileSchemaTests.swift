@@ -78,7 +78,7 @@ import Testing
     }
   }
 
-  /// A STRICT table refuses these; a file can hold them all the same.
+  /// A STRICT table refuses these, but a file can hold them.
   @Test(arguments: ["'text'", "5", "1.5", "x''"])
   func `a value of the wrong type is damage`(value: String) throws {
     let strict = "CREATE TABLE state (id INTEGER PRIMARY KEY, bytes BLOB NOT NULL) STRICT"

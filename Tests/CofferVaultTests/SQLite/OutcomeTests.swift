@@ -9,7 +9,6 @@ import Testing
 @testable import CofferVaultFormat
 @testable import CofferVaultRows
 
-/// What a vault records of transactions over two stores.
 @Suite struct OutcomeTests {
   private let place: TemporaryVault
   private let id = TransactionID.random()
@@ -49,7 +48,7 @@ import Testing
     #expect(try DecidedTransactions.outcome(of: id, in: .file(place.path)) == nil && rows() == 0)
   }
 
-  /// What a process finds that recovered a dead one's log may not be on the disk.
+  /// Content recovered from a dead process's log may not be on the disk.
   @Test func `settling always commits, and forgetting what is not there never`() throws {
     let watcher = try VaultDatabase.open(place.path)
     var version = try watcher.dataVersion()
@@ -107,7 +106,7 @@ import Testing
       try database.outcomes.commit(.random(), now: now + Self.day + 1)
       #expect(try database.outcomes.outcome(of: dropped) == nil)
       #expect(try database.outcomes.outcome(of: committed) == .committed)
-      // A clock that was ahead: the day is counted from when that is seen.
+      // A clock that was ahead: the day starts when that is noticed.
       _ = try database.outcomes.settle(dropped, now: now + 100 * Self.day)
       try database.outcomes.commit(.random(), now: now)
       try database.outcomes.commit(.random(), now: now + Self.day)
@@ -129,7 +128,7 @@ import Testing
     }
   }
 
-  /// Nobody else writes the table while it is full: a program that only settles has to count the time itself.
+  /// Nobody else writes the table while it is full, so the program must measure the time itself.
   @Test func `256 rows of a clock that was ahead make room a minute after the first refusal`() throws {
     let now = UInt64(Date().timeIntervalSince1970 * 1000)
     try place.attack(

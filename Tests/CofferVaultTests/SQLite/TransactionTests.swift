@@ -58,7 +58,6 @@ import Testing
 
   @Test func `a writer that cannot have the lock is told so in time`() throws {
     let other = try fixture.open(.init(busyMilliseconds: 50))
-    // What SQLite is told to wait for at most; the lock is held until after it has given up.
     #expect(try other.connection.number("PRAGMA busy_timeout") == 50)
     try vault.write { () throws(StoreError) in
       expectError(.busy) { () throws(StoreError) in try other.write {} }
@@ -72,7 +71,7 @@ import Testing
     let path = fixture.vault
     try vault.connection.perform(.beginWriting)
     let (isOpen, isDone) = (DispatchSemaphore(value: 0), DispatchSemaphore(value: 0))
-    // A thread of its own: it blocks.
+    // A thread, because it blocks.
     Thread.detachNewThread {
       do {
         let other = try VaultDatabase.open(path)
@@ -108,7 +107,7 @@ import Testing
     #expect(fixture.names == ["vault.sqlite"])
   }
 
-  /// The system drops every lock of a process on a file when the process closes any descriptor of it.
+  /// When a process closes any descriptor of a file, the system drops all its locks on the file.
   @Test(.enabled(if: FileManager.default.fileExists(atPath: "/proc/locks"), "needs /proc/locks"))
   func `opening and closing twice in one process keeps the locks`() throws {
     let inode = try Stat(fixture.vault).inode.rawValue

@@ -10,7 +10,7 @@ import Testing
 @testable import CofferVaultFormat
 @testable import CofferVaultRows
 
-/// A private folder for one test, with a vault file in it when asked; gone when the value is.
+/// A private folder for one test, optionally with a vault file; removed with this value.
 final class VaultFixture {
   private let home: TestFolder
   var folder: FilePath { home.path }
@@ -18,7 +18,6 @@ final class VaultFixture {
 
   init() throws { home = try TestFolder("vault") }
 
-  /// A vault of `records` records in different buckets.
   @discardableResult
   func create(records: Int = 3) throws -> VaultDatabase {
     try VaultDatabase.create(at: vault) { database throws(StoreError) in
@@ -35,7 +34,6 @@ final class VaultFixture {
     try VaultDatabase.open(vault, options)
   }
 
-  /// What opening says.
   func openingError(_ options: Connection.Options = .init()) -> StoreError? {
     do throws(StoreError) {
       _ = try VaultDatabase.open(vault, options)
@@ -43,7 +41,7 @@ final class VaultFixture {
     } catch { return error }
   }
 
-  /// Runs `sql` with the C API and no defences, as somebody else's program would.
+  /// Runs `sql` with the C API and no defenses, as a foreign program would.
   func attack(_ sql: String) throws {
     var handle: OpaquePointer?
     defer { sqlite3_close(handle) }
@@ -58,7 +56,6 @@ final class VaultFixture {
     _ = FileManager.default.createFile(atPath: path, contents: Data(bytes), attributes: [.posixPermissions: mode])
   }
 
-  /// The names in the folder, in order.
   var names: [String] { ((try? FileManager.default.contentsOfDirectory(atPath: folder.string)) ?? []).sorted() }
 
   func exists(_ path: String) -> Bool { FileManager.default.fileExists(atPath: path) }
@@ -67,7 +64,7 @@ final class VaultFixture {
 extension [UInt8] {
   static func repeating(_ byte: UInt8, count: Int) -> [UInt8] { [UInt8](repeating: byte, count: count) }
 
-  /// The index of test record `number`, ascending with it, spread over the buckets.
+  /// The index of test record `number`: ascending, spread over the buckets.
   static func index(_ number: Int) -> [UInt8] {
     let top = UInt16(truncatingIfNeeded: number &* 64)
     return [UInt8(top >> 8), UInt8(top & 255)] + (0..<14).map { UInt8(truncatingIfNeeded: number >> (8 * (13 - $0) % 64)) }
@@ -118,7 +115,6 @@ func expectError(
 }
 
 extension VaultRows {
-  /// What `body` makes of the record at `index`; nil where there is none.
   func withRecord<Result>(
     at index: RecordIndex, in table: RecordTable = .present, _ part: RecordPart = .all,
     _ body: (borrowing RecordColumns) throws(StoreError) -> Result

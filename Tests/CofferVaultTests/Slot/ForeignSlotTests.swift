@@ -8,14 +8,13 @@ import Testing
 @testable import CofferVault
 @testable import CofferVaultFormat
 
-/// Slots of a kind that this version does not know, which another program made.
 @Suite struct ForeignSlotTests {
   private let place: TemporaryVault
   private let name = ItemName(sealed: "s", "a")
 
   init() throws { place = try TemporaryVault() }
 
-  /// A vault with the key file's slot and foreign ones, each with so many bytes of its own; and the secrets of these.
+  /// A vault with the key file's slot and foreign ones of these sizes; returns the foreign slots' secrets.
   private func made(_ sizes: [Int]) throws -> [[UInt8]] {
     let vault = try place.create()
     let (header, mix, bytes) = try vault.core.run { (vault) throws(StoreError) in
@@ -52,7 +51,6 @@ import Testing
     try place.unlock()
   }
 
-  /// Whether `secret` opens the key of the vault as it is.
   private func opens(_ secret: [UInt8], _ vault: borrowing UnlockedVault) throws -> Bool {
     let bytes = try CofferVaultTests.secret(secret)
     let slotSecret = SlotSecret(bytes)

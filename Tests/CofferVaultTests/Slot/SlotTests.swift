@@ -8,7 +8,6 @@ import Testing
 @testable import CofferVaultFormat
 @testable import CofferVaultRows
 
-/// A header with chosen slots, and the secrets that open them.
 final class SlotSample {
   static let memory = 64 << 20
   let vault = VaultSalt.random()
@@ -80,13 +79,12 @@ final class SlotSample {
     }
   }
 
-  /// The header with one slot's bytes changed and the checksum made to fit.
+  /// The header with one slot's bytes changed and a matching checksum.
   func edited(_ header: VaultHeader, _ edit: (inout [UInt8]) -> Void) throws -> VaultHeader {
     try VaultHeader(decoding: HeaderTests.edited(header.encoded(), edit))
   }
 }
 
-/// Where the fields of the first slot lie in a header.
 private enum Offset {
   static let slot = 42
   static let cost = slot + 18
@@ -110,7 +108,7 @@ private enum Offset {
   @Test(arguments: SlotKind.openable) func `no kind opens with the secrets of the others`(_ kind: SlotKind) throws {
     let header = try sample.header([kind])
     for other in SlotKind.openable where other != kind {
-      // Whoever gives passphrase and key file gives the passphrase.
+      // Passphrase and key file include the passphrase.
       if (kind, other) == (.passphrase, .passphraseAndKeyFile) { continue }
       #expect(sample.failure(header, try sample.credentials(other)) == .wrongSecret)
     }
@@ -119,7 +117,7 @@ private enum Offset {
     }
   }
 
-  /// A header of passphrase slots whose costs an attacker wrote: their own boxes do not open any more.
+  /// Passphrase slots with an attacker's costs, so that their own boxes no longer open.
   private func forged(
     _ costs: [PassphraseCost], of kind: SlotKind = .passphrase, beside genuine: SealedSlot?
   ) throws -> VaultHeader {
@@ -144,20 +142,20 @@ private enum Offset {
     }
     #expect(try failure(3 * PassphraseCost.testing.effort) == .wrongSecret)
     #expect(try failure(3 * PassphraseCost.testing.effort - 1) == .kdfMemory(needs: 8 << 20, has: SlotSample.memory))
-    // Sixteen slots of the standard cost are all tried, and one slot at its bound is.
+    // Sixteen slots of standard cost are all tried, and one at its bound is.
     #expect(16 * PassphraseCost.standard.effort <= SlotSearch.mostWork && PassphraseHash.mostWork <= SlotSearch.mostWork)
     for mebibytes in PassphraseHash.mebibytes where mebibytes.nonzeroBitCount == 1 {
       let most = PassphraseCost(passes: min(64, UInt32(PassphraseHash.mostWork) / mebibytes), mebibytes: mebibytes)
       #expect(most.effort <= SlotSearch.mostWork, "\(most)")
     }
-    // The cheapest way to take much memory: 2 s for each, of which no more than seven are tried.
+    // The cheapest way to take much memory: 2 s each, and at most seven are tried.
     #expect(SlotSearch.mostWork / PassphraseCost(passes: 1, mebibytes: 2048).effort <= 7)
     #expect(16 * PassphraseCost(passes: 6, mebibytes: 256).effort <= SlotSearch.mostWork)
   }
 
   @Test func `slots that cannot be run take nothing of what a search may cost`() throws {
     let genuine = try #require(try sample.header([.passphrase]).slots.first)
-    // No pass is none, and would cost less than the genuine one.
+    // Zero passes are invalid, and would cost less than the genuine slot.
     let header = try forged([PassphraseCost](repeating: PassphraseCost(passes: 0, mebibytes: 8), count: 15), beside: genuine)
     let open = try SlotSearch.open(
       header, with: sample.credentials(.passphrase), memory: SlotSample.memory, mostWork: PassphraseCost.testing.effort)
@@ -185,7 +183,7 @@ private enum Offset {
     let header = try sample.header(SlotKind.openable)
     for kind in SlotKind.openable {
       let opened = try sample.open(header, sample.credentials(kind))
-      // Of slots that cost the same, any may be the first for who has both secrets.
+      // Of slots with equal cost, any may come first for the owner of both secrets.
       #expect(opened == kind || kind == .passphraseAndKeyFile && opened == .passphrase)
     }
     var all = try sample.credentials(.passphrase)
@@ -212,7 +210,7 @@ private enum Offset {
         continue
       }
     }
-    // Within bounds, a lowered or raised cost does not open: the cost is part of what the slot is bound to.
+    // A changed cost within bounds does not open: the slot is bound to it.
     let cheaper = try sample.edited(header) { $0[Offset.cost] = 2 }
     #expect(sample.failure(cheaper, try sample.credentials(.passphrase)) == .wrongSecret)
   }
@@ -222,7 +220,7 @@ private enum Offset {
     var bytes = header.encoded()
     bytes[Offset.own + 60] ^= 1
     #expect(#expect(throws: FormatError.self) { try VaultHeader(decoding: bytes) }?.storeError().kind == .damaged)
-    // Edited with care, it looks like a wrong secret while no other slot opens.
+    // A careful edit looks like a wrong secret while no other slot opens.
     let careful = try sample.edited(header) { $0[Offset.own + 60] ^= 1 }
     #expect(sample.failure(careful, try sample.credentials(.keyFile)) == .wrongSecret)
   }
@@ -266,7 +264,7 @@ private enum Offset {
       content.replaceSubrange(Offset.own + stride..<Offset.slot + 2 * stride, with: first)
     }
     #expect(sample.failure(swapped, try sample.credentials(.keyFile)) == .wrongSecret)
-    // The commitments of the two own boxes exchanged: each ciphertext is still a good one under its key.
+    // The commitments of the two own boxes exchanged: each ciphertext is still valid under its key.
     let commitments = try sample.edited(header) { content in
       let a = Offset.own + 24..<Offset.own + 56
       let b = a.lowerBound + 386..<a.upperBound + 386
@@ -304,7 +302,7 @@ private enum Offset {
     #expect(epoch == 2)
     #expect(isIntact)
     #expect(open.key.bytes.revealed == fresh.bytes.revealed)
-    // The old box in the new header does not open: a rotation is not undone slot by slot.
+    // A rotation cannot be undone slot by slot: the old box does not open.
     let stale = try sample.header([slot], [slot.id: mix], keys: keys)
     #expect(reopenFailure(&open, stale) == .tampered)
     #expect(open.key.bytes.revealed == fresh.bytes.revealed)
@@ -345,7 +343,7 @@ private enum Offset {
     var short = Credentials()
     short.identity = try SecretBytes(zeros: 31)
     #expect(sample.failure(header, short) == .damaged)
-    // A file that was not generated opens nothing alone, and makes no slot alone.
+    // A file that was not generated neither opens nor makes a slot on its own.
     #expect(sample.failure(header, Credentials(keyFile: try SecretBytes(zeros: 500))) == .wrongSecret)
     let photo = try SlotInputs(Credentials(keyFile: try SecretBytes(zeros: 500)))
     #expect(#expect(throws: StoreError.self) { try photo.kindToMake() }?.kind == .unfitSecret)

@@ -6,28 +6,28 @@ import Testing
 @testable import CofferVault
 @testable import CofferVaultFormat
 
-/// Whether the time of comparing and searching tells of secrets: each is given two classes of inputs in a random order, one that
-/// is always the same and one that is random in each try. The long form judges, and means something in a release build on a quiet
-/// core: `swift test -c release -Xswiftc -enable-testing`. The short form only runs what is measured.
+/// Whether comparing and searching leak secrets by time. Each gets constant and random inputs in random order. The long form
+/// judges, and needs a release build on a quiet core: `swift test -c release -Xswiftc -enable-testing`. The short form only
+/// runs the code.
 @Suite(.serialized, .tags(.campaign, .slow), .wholeRun)
 struct TimingCampaign {
   private static let samples = Campaign.size(short: 100, long: 1_000_000)
   private static let batch = min(samples, 20_000)
 
-  /// Measures `body` on `samples` inputs of either class, and says how many it was true of.
+  /// Measures `body` on `samples` inputs of either class, and reports how many it was true of.
   ///
   /// - Parameters:
-  ///   - fixed: the input of the one class; of the other, as many random bytes.
-  ///   - prepare: makes of an input what `body` takes, outside of the time.
+  ///   - fixed: the input of one class; the other class gets as many random bytes.
+  ///   - prepare: makes `body`'s argument from an input, outside of the measured time.
   private func measure<Input: ~Copyable>(
     _ title: String, fixed: [UInt8], prepare: ([UInt8]) throws -> Input, _ body: (borrowing Input) -> Bool
   ) throws -> (leak: LeakTest, fixed: Int, random: Int) {
     var random = Random(campaign: title), leak: LeakTest?
     var trues = (fixed: 0, random: 0)
-    // One batch says where to crop, and one stands for those that are left out of each.
+    // One extra batch finds the crops, and one makes up for the samples left out of each.
     for _ in 0...(Self.samples / Self.batch + 1) {
-      // What a sample costs to make must not depend on its class: both are drawn, and each has memory of its own. A fixed input
-      // in one place would be at hand for the processor, which would look like a leak of some nanoseconds.
+      // The cost of making a sample must not depend on its class. A fixed input in one place would be cached, which would
+      // look like a leak of some nanoseconds.
       let inputs = (0..<Self.batch).map { _ in
         var bytes = fixed.map { _ in UInt8.random(in: .min ... .max, using: &random) }
         let isFixed = Bool.random(using: &random)
@@ -37,7 +37,7 @@ struct TimingCampaign {
       var times: [Double] = []
       times.reserveCapacity(Self.batch)
       for (bytes, isFixed) in inputs {
-        // A buffer of its own for each, so that none is nearer to the processor than another.
+        // A buffer for each, so that none is nearer to the processor than another.
         let input = try prepare(
           Array(unsafeUninitializedCapacity: bytes.count) { buffer, count in
             count = buffer.initialize(fromContentsOf: bytes)
@@ -51,7 +51,7 @@ struct TimingCampaign {
         leak = LeakTest(cropping: times)
         continue
       }
-      // The first of a batch find the processor as the making of the inputs left it.
+      // The first of a batch find caches as the making of the inputs left them.
       for (time, input) in zip(times, inputs).dropFirst(10) { leak?.add(time, isFixed: input.isFixed) }
     }
     let made = try #require(leak)
@@ -75,7 +75,7 @@ struct TimingCampaign {
     if Campaign.isLong { #expect(leak.worst.t < LeakTest.limit, "of \(leak.worst.times)") }
   }
 
-  /// `bytes` with the last bit changed: what is nearest to right, and what a comparison from the front finds last.
+  /// `bytes` with the last bit changed: the difference that a comparison from the front finds last.
   private func nearly(_ bytes: [UInt8]) -> [UInt8] { bytes.dropLast() + [(bytes.last ?? 0) ^ 1] }
 
   @Test func `whether two secrets are equal is not told by the time`() throws {
@@ -124,7 +124,6 @@ struct TimingCampaign {
     expectNothing(found.leak)
   }
 
-  /// Credentials that wait for a search, which takes them.
   private final class Waiting {
     private var given: Credentials?
     init(_ given: consuming Credentials) { self.given = consume given }
@@ -135,7 +134,6 @@ struct TimingCampaign {
     }
   }
 
-  /// Searches three slots of one kind for one that wrong credentials would open, and finds none.
   private func search(_ title: String, _ header: VaultHeader, fixed: [UInt8], credentials: ([UInt8]) throws -> Credentials) throws
   {
     let opens = { (given: borrowing Waiting) -> Bool in

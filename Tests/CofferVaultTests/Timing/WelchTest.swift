@@ -1,6 +1,6 @@
 import CofferPlatform
 
-/// Mean and variance of numbers that come one by one (Welford 1962).
+/// Mean and variance of a stream of numbers (Welford 1962).
 struct Moments {
   private(set) var count = 0.0
   private(set) var mean = 0.0
@@ -27,26 +27,24 @@ struct WelchTest {
     if isFixed { fixed.add(number) } else { random.add(number) }
   }
 
-  /// The size of the smaller sample.
   var count: Double { min(fixed.count, random.count) }
 
-  /// How much larger the numbers of the fixed class are in the mean.
+  /// Mean of the fixed class minus mean of the other.
   var difference: Double { fixed.mean - random.mean }
 
-  /// Welch's t, 0 where all numbers are equal; positive where those of the fixed class are larger. Both have two numbers at
-  /// least.
+  /// Welch's t, positive if the fixed class has the larger mean. Both need at least two numbers.
   var t: Double {
     difference == 0 ? 0 : difference / (fixed.variance / fixed.count + random.variance / random.count).squareRoot()
   }
 }
 
-/// Whether times tell of which of two classes an input was, as dudect decides it: of all times, of those below each of a hundred
-/// percentiles, which leave out what the machine did in between, and of the squares of their distances from the mean.
+/// Whether times reveal the class of an input, decided as dudect does: from all times, from those below each of a hundred
+/// percentiles (to drop noise), and from the squared distances from the mean.
 ///
 /// Source: Reparaz, Balasch and Verbauwhede 2017, *Dude, is my code constant time?*
 struct LeakTest {
-  /// Above it a difference of the means is no chance: for samples as large as these, one of some 150 000 tests of nothing exceeds
-  /// it (Goodwill, Jun, Jaffe and Rohatgi 2011).
+  /// A larger t is no chance: in samples this large, about one of 150 000 tests of nothing exceeds it (Goodwill, Jun, Jaffe
+  /// and Rohatgi 2011).
   static let limit = 4.5
 
   private let enough: Double
@@ -56,13 +54,13 @@ struct LeakTest {
   private var squared = WelchTest()
 
   /// - Parameters:
-  ///   - first: times of both classes, which say where to crop and are not counted.
-  ///   - enough: samples of each class below which a test is not heard; dudect's number.
+  ///   - first: times of both classes that determine the crops and are not counted.
+  ///   - enough: least samples of each class for a test to count; dudect's number.
   init(cropping first: [Double], enough: Double = 10_000) {
     self.enough = enough
     let sorted = first.sorted()
     crops = (1...100).map { step in
-      // Many crops near the top, where the time of other programs is: 1 − 0.5^(10 · step / 100).
+      // Many crops near the top, where the noise of other programs is: 1 − 0.5^(10 · step / 100).
       let share = 1 - pow(0.5, 10 * Double(step) / 100)
       return sorted[min(sorted.count - 1, Int(share * Double(sorted.count)))]
     }
@@ -78,7 +76,7 @@ struct LeakTest {
     }
   }
 
-  /// The largest t without its sign, how much longer the fixed class takes there in the mean, and of which times it is.
+  /// The largest absolute t, how much longer the fixed class takes there on average, and in which set of times.
   var worst: (t: Double, difference: Double, times: String) {
     let named =
       [(all, "all"), (squared, "their squares")] + zip(cropped, crops).map { ($0, "those below \(Int($1)) ns") }
@@ -86,6 +84,5 @@ struct LeakTest {
     return heard.max { $0.0 < $1.0 } ?? (0, 0, "none")
   }
 
-  /// How many times were given, of both classes.
   var samples: Int { Int(all.fixed.count + all.random.count) }
 }

@@ -1,7 +1,7 @@
 import CofferTestSupport
 import Testing
 
-/// The statistics by which `TimingCampaign` judges, on numbers whose answer is known.
+/// The statistics of `TimingCampaign` on numbers with known answers.
 @Suite struct WelchTestTests {
   private func t(_ fixed: [Double], _ random: [Double]) -> Double {
     var test = WelchTest()
@@ -10,7 +10,7 @@ import Testing
     return test.t
   }
 
-  // What scipy.stats.ttest_ind says of them with equal_var=False.
+  // From scipy.stats.ttest_ind with equal_var=False.
   @Test func `Welch's t of known samples is what others compute`() {
     #expect(abs(t([3.0, 4.0, 1.0, 2.1], [490.2, 340.0, 433.9]) + 9.559497721932658) < 1e-9)
     let (a, b) = (
@@ -19,11 +19,11 @@ import Testing
     )
     #expect(abs(t(a, b) + 2.8746293918542376) < 1e-9)
     #expect(t(b, a) == -t(a, b) && t([5, 5, 5], [5, 5]) == 0)
-    // Far from zero, where sums of squares would have lost the difference.
+    // Far from zero, where sums of squares would lose the difference.
     #expect(abs(t(a.map { $0 + 1e9 }, b.map { $0 + 1e9 }) - t(a, b)) < 1e-5)
   }
 
-  /// Times with a long tail, as those of a busy machine; those of the fixed class are changed by `change`.
+  /// Times with a long tail, as on a busy machine; `change` modifies those of the fixed class.
   private func worst(_ change: (Double, inout Random) -> Double) -> Double {
     var random = Random(seed: 7)
     let draw = { (random: inout Random) -> Double in
@@ -40,9 +40,9 @@ import Testing
 
   @Test func `a difference is found below the noise, in the mean or in the spread, and none where there is none`() {
     #expect(worst { time, _ in time } < LeakTest.limit)
-    // Two nanoseconds, which the tail hides in the whole and the crops show.
+    // Two nanoseconds: hidden by the tail in the whole, visible in the crops.
     #expect(worst { time, _ in time + 2 } > 2 * LeakTest.limit)
-    // The same mean, and another spread.
+    // The same mean with a different spread.
     #expect(worst { time, random in time + (Bool.random(using: &random) ? 8 : -8) } > 2 * LeakTest.limit)
   }
 }

@@ -9,7 +9,7 @@ import Testing
 @testable import CofferVault
 @testable import CofferVaultFormat
 
-/// What anyone who can write the file can add to it without a key, and what another writer with the key may leave in it.
+/// Rows that a writer without the key can add to the file, and rows that another writer with the key may leave.
 @Suite struct AddedRowTests {
   func vault() throws -> TemporaryVault {
     let place = try TemporaryVault()
@@ -35,7 +35,6 @@ import Testing
     #expect(try place.unlock().verify().records == 3)
   }
 
-  /// The number of a table's first page.
   private func root(_ table: String, _ place: TemporaryVault) throws -> Int {
     try #require(Int(place.hex("SELECT rootpage FROM sqlite_schema WHERE name='\(table)'")))
   }
@@ -62,7 +61,6 @@ import Testing
     let status = try vault.status()
     #expect(status.epoch == 2 && status.oldBytesRemain)
     #expect(text(try vault.get(ItemName(service: "svc", account: "1"))) == "value")
-    // A later write goes on, and does not fail for what it did not do.
     try vault.set(form("other"), for: ItemName(service: "svc", account: "1"))
   }
 
@@ -81,7 +79,7 @@ import Testing
     #expect(kind { _ = try place.unlock().verify() } == .damaged)
   }
 
-  /// Stores what no version of Coffer writes: `edit` changes the description.
+  /// Stores a record that no version of Coffer writes: `edit` changes the description.
   private func plant(
     _ name: ItemName, value: [UInt8]?, in place: TemporaryVault, _ edit: (inout RecordMeta) -> Void = { _ in }
   ) throws {

@@ -9,18 +9,16 @@ import Testing
 @testable import CofferVaultFormat
 @testable import CofferVaultRows
 
-/// Numbers at the ends of their types, in every place where a file has one, sealed with the vault's own key where that is what it
-/// takes. Whatever is asked of such a vault, the answer is an error or a right one; a sum that leaves its type would end the
-/// process.
+/// Numbers at the ends of their types, in every place of a file, sealed with the vault's key where needed. Each question
+/// gets a right answer or an error; an overflow would end the process.
 @Suite(.tags(.campaign), .wholeRun)
 struct ExtremeNumberTests {
   static let most = FileCounter.most
   static let values: [UInt64] = [most - 1, most, most + 1, UInt64(Int64.max), 1 << 63, .max - 1, .max]
 
-  /// A place for a number, and how it gets there.
   struct Place: Sendable {
     let name: String
-    /// Whether the vault does not open with a number that is too large.
+    /// Whether a number too large stops the vault from opening.
     let isReadByUnlocking: Bool
     let plant: @Sendable (OpenVault, UInt64) throws(StoreError) -> Void
   }
@@ -73,7 +71,6 @@ struct ExtremeNumberTests {
     },
   ]
 
-  /// All that can be asked of a vault, each of an open one.
   private static let questions: [(name: String, ask: @Sendable (TemporaryVault, ItemName) throws -> Void)] = [
     ("get", { place, name in _ = try place.unlock().get(name) }),
     ("list", { place, _ in _ = try place.unlock().list() }),
@@ -104,7 +101,7 @@ struct ExtremeNumberTests {
     let name = try ItemName(service: "svc", account: "a")
     var tally = Tally()
     let cases = Self.places.flatMap { place in Self.values.map { (place, $0) } }
-    // Those that ended the process once.
+    // Cases that once ended the process.
     let short = cases.filter { place, value in
       ["generation", "revision", "place in the log"].contains(place.name) && value == Self.most
     }
@@ -117,14 +114,14 @@ struct ExtremeNumberTests {
       try place.plant(open, value)
       open.view.database.close()
       let opened = kind { _ = try temporary.unlock() }
-      // No replica has made a commit that is yet to come.
+      // No replica has made a future commit.
       let most = place.name == "replica's generation" ? 0 : Self.most
       #expect((opened == .damaged) == (place.isReadByUnlocking && value > most), "\(place.name) \(value)")
       for question in Self.questions {
         let outcome = kind { try question.ask(temporary, name) }
         tally.add(
           "\(place.name)", outcome.map { "\($0)" } ?? "answered",
-          // A backup that was refused is not there to be restored.
+          // A refused backup cannot be restored.
           allowed: [
             "answered", "damaged", "tampered", "expired", "clockBehind", "notFound", "noVault", "rolledBack", "alreadyExists",
             "io(2)",
@@ -237,7 +234,6 @@ struct ExtremeNumberTests {
 }
 
 extension OpenVault {
-  /// Commits the present state with another content.
   fileprivate func commit(_ edit: (inout VaultState) -> Void) throws(StoreError) {
     try view.database.write { () throws(StoreError) in
       var state = view.state

@@ -9,7 +9,6 @@ import Testing
 @testable import CofferVault
 @testable import CofferVaultFormat
 
-/// Further secrets of one item.
 @Suite struct FieldTests {
   private let place: TemporaryVault
   private let item = ItemName(sealed: "bank.example", "ann")
@@ -99,7 +98,6 @@ import Testing
     var lent: [ItemName] = []
     try vault.forEachItem(withFields: true, withoutValue: nil) { item, _ in lent.append(item.name) }
     #expect(try lent == [new, new.field(named: "code"), new.field(named: "pin")])
-    // An import in any order.
     try vault.remove(new)
     #expect(try vault.verify().records == 0)
     let report = try vault.add(lent.reversed().map { ImportedItem(name: $0, form: try form("back")) })
@@ -148,7 +146,7 @@ import Testing
     let spared = try [item, item.field(named: "pin"), .sample].map { name in
       try vault.core.run { (vault) throws(StoreError) in "x'\(vault.items.index(of: name))'" }
     }
-    // Nor another one of their buckets, which are read with them.
+    // Nor another one of their buckets, which are read too.
     let buckets = spared.map { "substr(\($0), 1, 1)" }
     try place.attack(
       """
@@ -162,7 +160,7 @@ import Testing
     #expect(try again.remove(item))
     #expect(try again.get(item) == nil)
     #expect(text(try again.get(.sample)) == "kept still")
-    // Whatever is made needs to be counted above all that was under its name.
+    // A new item's revision must exceed all of its name's earlier ones.
     #expect(try again.remove(.sample))
     #expect(kind { try again.set(form("x"), for: .sample) } == .tampered)
   }

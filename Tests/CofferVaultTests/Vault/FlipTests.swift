@@ -8,8 +8,8 @@ import Testing
 @testable import CofferVault
 @testable import CofferVaultFormat
 
-/// Every byte of a small vault changed, one at a time. Short form: the file's first 100 bytes and every 223rd after them. Long
-/// form, all: `COFFER_LONG_TESTS=1`.
+/// Changes each byte of a small vault, one at a time. Short form: the first 100 bytes and every 223rd after them. Long form,
+/// all: `COFFER_LONG_TESTS=1`.
 @Suite(.tags(.campaign), .wholeRun)
 struct FlipTests {
   @Test func `a flipped byte gives the right answer or a named error`() throws {

@@ -8,7 +8,7 @@ import Testing
 @testable import CofferVault
 @testable import CofferVaultFormat
 
-/// What observers are told of another process's commits, which the log tells of, or where it does not, a listing.
+/// Observers learn of another process's commits from the log, or else from a listing.
 @Suite struct FollowingTests {
   private let place: TemporaryVault
   private let store: VaultStore
@@ -20,7 +20,7 @@ import Testing
     store = try VaultStore(service: "svc", vault: place.unlock())
   }
 
-  /// How much of that belongs to changes before.
+  /// The count before the current change.
   private final class Seen { var value = 0 }
   private let seen = Seen()
 
@@ -32,7 +32,7 @@ import Testing
     }
   }
 
-  /// Makes `change` by another handle, and compares what is told with the difference of two listings.
+  /// Makes `change` by another handle, and compares the reported changes with two listings.
   private func expectTold(_ vault: borrowing UnlockedVault, _ why: String, _ change: () throws -> Void) throws {
     let before = try Self.versions(vault)
     try change()
@@ -72,7 +72,7 @@ import Testing
           case 10: try vault.set(form("elsewhere"), for: ItemName(service: "other", account: name.account))
           case 11: try vault.rotate()
           case 12:
-            // More rows of the log than are followed.
+            // More log rows than are followed.
             let many = try (0..<70).map { try ItemName(service: "svc", account: "many \($0)") }
             _ = try vault.apply(many.map { .set(try form("\(step)"), for: $0) })
           default: _ = try vault.apply([.set(form("a"), for: name)] + (name == other ? [] : [.remove(other)]))

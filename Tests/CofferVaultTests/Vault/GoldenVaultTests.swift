@@ -7,7 +7,7 @@ import Testing
 @testable import CofferVault
 @testable import CofferVaultFormat
 
-/// Vaults of format 1, which is frozen: every version must open them with every slot.
+/// Format 1 is frozen: every version must open these vaults with every slot.
 @Suite struct GoldenVaultTests {
   @Test(arguments: GoldenVaults.all) func `a vault of format 1 opens with each of its slots and reads as it was written`(
     golden: GoldenVaults.Vault
@@ -24,7 +24,7 @@ import Testing
       let status = try vault.status()
       #expect(status.epoch == golden.epoch && !status.oldBytesRemain)
       #expect(status.slots.allSatisfy { $0.isInUse || $0.label == "\($0.summary.kind)" })
-      // Of slots that cost the same, any may be the first for who has both secrets.
+      // Of slots with equal cost, any may come first for the owner of both secrets.
       let opened = status.slots.filter(\.isInUse).map(\.summary.kind)
       #expect(opened == [kind] || kind == .passphraseAndKeyFile && opened == [.passphrase])
       let log = try vault.log()
@@ -47,7 +47,6 @@ import Testing
       #expect(try vault.status().slots.map(\.summary.kind).count(where: { $0 == .foreign }) == 1)
       let bank = try ItemName(service: "savings", account: "ann")
       #expect(try vault.fields(of: bank).map(\.name.field) == ["pin"])
-      // It renames without what is kept of the past.
       let former = try ItemName(service: "bank", account: "ann").field(named: "pin")
       #expect(try text(vault.get(former, revision: 1)) == "1234")
       #expect(try vault.revisions(of: ItemName(service: "mail", account: "ann")).map(\.item.revision) == [6, 5, 4, 3])

@@ -39,13 +39,12 @@ enum GoldenVaults {
     Item(service: "written", account: "twice", value: Array("second".utf8), metadata: ItemMetadata(label: "kept"), revision: 2),
   ]
 
-  /// One vault: its file's name, what opens it, and what is special about it.
   struct Vault: Sendable, CustomTestStringConvertible {
     let name: String
     let slots: [SlotKind]
     var epoch: UInt64 = 1
     var hasTrimmedLog = false
-    /// Two recipients more, of whom one is removed by the first rotation.
+    /// Two more recipients, one of them removed by the first rotation.
     var hasMembers = false
     var testDescription: String { name }
     var file: URL { folder.appending(path: name + ".sqlite") }
@@ -59,7 +58,7 @@ enum GoldenVaults {
       Vault(name: "members", slots: [.passphrase, .recipient], epoch: 3, hasMembers: true),
     ]
 
-  /// The vault with fields, former and deleted contents that the program in Python wrote, and what it wrote into it.
+  /// The Python program's vault with fields, previous and deleted contents, and a list of its content.
   static let other = Vault(name: "another-writer", slots: [.keyFile, .passphrase, .recipient], epoch: 3, hasTrimmedLog: true)
   static let otherContents = "another-writer.json"
 
@@ -73,7 +72,6 @@ enum GoldenVaults {
   static let recoveryCode = "recovery-code.txt"
   /// With an invitation to each vault that it opens.
   static let identity = "identity.txt"
-  /// The other recipient of the vaults with several.
   static let secondIdentity = "second-identity.txt"
 
   static func credentials(_ kind: SlotKind) throws -> Credentials {
@@ -121,7 +119,6 @@ extension GoldenVaults {
     try writeOther()
   }
 
-  /// Adds an invitation to an identity's file.
   private static func invite(_ invitation: Invitation, _ identity: String) throws {
     try write(Identity.adding(invitation, to: content(identity)), to: identity)
   }
@@ -154,7 +151,7 @@ extension GoldenVaults {
     let place = try TemporaryVault()
     let first = golden.slots[0]
     let created = try UnlockedVault.create(at: place.path, with: credentials(first), cost: .testing, label: "\(first)")
-    // Of the first epoch: it holds in all later ones.
+    // Of the first epoch, so it holds in all later ones.
     let invitation = try created.invitation()
     if golden.slots.contains(.recipient) { try invite(invitation, identity) }
     _ = try created.lock()
@@ -191,7 +188,7 @@ extension GoldenVaults {
     _ = try vault.write { (_, change) throws(StoreError) in try vault.items.put(form, for: name, if: .always, &change) }
   }
 
-  /// The items for readers in other languages: values as hexadecimal digits, times in milliseconds.
+  /// The items for readers in other languages: values in hexadecimal, times in milliseconds.
   static func itemsAsJSON() throws -> Data {
     let list = items.map { item -> [String: Any] in
       [

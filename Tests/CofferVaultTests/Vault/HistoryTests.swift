@@ -9,7 +9,6 @@ import Testing
 @testable import CofferVault
 @testable import CofferVaultFormat
 
-/// Former contents of items, deleted ones, and the way back to both.
 @Suite struct HistoryTests {
   private let place: TemporaryVault
   private let name = ItemName(sealed: "svc", "a")
@@ -45,7 +44,7 @@ import Testing
     #expect(try vault.get(name, revision: UInt64(104 - keeping)) == nil)
     #expect(try vault.revisions(of: name).map(\.state) == [.present] + Array(repeating: .former, count: keeping))
     #expect(try vault.item(name)?.history == keeping)
-    // A write that says nothing of it goes on so; another process reads the same.
+    // A write without this option keeps it; another process reads the same.
     try vault.set(form("value 106"), for: name)
     #expect(try place.unlock().revisions(of: name).map(\.item.revision).min() == UInt64(106 - keeping))
     #expect(try old() == keeping && vault.verify().records == keeping + 1 && vault.status().items == 1)
@@ -98,7 +97,7 @@ import Testing
     let back = try vault.undelete(name)
     #expect(back.revision == 4 && back.history == 2)
     #expect(text(try vault.get(name)) == "value 3")
-    // So many writes before the last: 3 is what is present now, and 1 is one too many.
+    // Writes before the last: 3 is current, and 1 is one too many.
     #expect(try numbers(vault) == [4, 2] && vault.deleted().isEmpty)
     #expect(kind { try vault.undelete(name) } == .alreadyExists)
     #expect(kind { try vault.undelete(ItemName(service: "none")) } == .notFound)
@@ -152,7 +151,7 @@ import Testing
     #expect(try vault.prune(.allBut(0), of: name) == 1 && vault.prune(.allBut(0), of: name) == 0)
     #expect(try vault.revisions(of: other).count == 2)
     try vault.remove(other, keptUntil: .distantFuture)
-    // Deleted at 50, whenever it was written; when the content before it was replaced is not known any more.
+    // Deleted at 50, whenever it was written; the date of the previous replacement is lost.
     #expect(try vault.prune(.olderThan(Date(timeIntervalSince1970: 1_000_050))) == 0)
     #expect(try vault.deleted().count == 1)
     #expect(try vault.prune(.olderThan(Date(timeIntervalSince1970: 1_000_051))) == 2)
@@ -195,7 +194,7 @@ import Testing
     try vault.set(form("c"), for: ItemName(service: "svc", account: "c"))
     #expect(try vault.deleted().map(\.item.name.account) == ["a", "b"])
     for account in ["a", "b"] { try vault.undelete(ItemName(service: "svc", account: account)) }
-    // One that is a little behind tells the date.
+    // A clock slightly behind still gives the date.
     clock.value -= 3600
     #expect(try vault.remove(ItemName(service: "svc", account: "a"), keptUntil: clock.value + month))
     clock.value += month + 7200
@@ -213,7 +212,7 @@ import Testing
       #expect(try vault.verify().items == 1 && vault.status().items == 1)
     }
     try check(vault)
-    // The log tells of a deleted item by the place that it would have.
+    // The log names a deleted item by its index.
     let sample = try vault.core.run { (vault) throws(StoreError) in vault.items.index(of: .sample).description }
     #expect(try vault.log().last { $0.event == .itemDeleted }?.index == sample)
     let backup = place.folder.appending("backup")
@@ -239,7 +238,7 @@ import Testing
     #expect(report.droppedRecords == 1 && report.items == 1)
     let again = try place.unlock()
     #expect(try numbers(again).count == 3 && again.verify().records == 3)
-    // What is missing is as what was pruned.
+    // A missing content counts as pruned.
     for number in 5...9 { try again.set(form("value \(number)"), for: name) }
     #expect(try numbers(again) == [9, 8, 7, 6])
   }
@@ -270,7 +269,7 @@ import Testing
   }
 }
 
-/// A value that a closure of several threads may read.
+/// A value that a closure may read on several threads.
 final class Mutable<Value>: @unchecked Sendable {
   var value: Value
   init(_ value: Value) { self.value = value }

@@ -7,14 +7,13 @@ import Testing
 @testable import CofferVault
 @testable import CofferVaultFormat
 
-/// Where the records of an item stand, and what is said of them beside their values.
 @Suite struct ItemBucketTests {
   private let place: TemporaryVault
   private let name = ItemName(sealed: "svc", "a")
 
   init() throws { place = try TemporaryVault() }
 
-  /// A new vault that goes by `clock`: what a test does takes none of its time.
+  /// A new vault with `clock`, so that tests take no time.
   private func create(by clock: Mutable<Date>) throws -> UnlockedVault {
     UnlockedVault(
       try OpenVault.create(
@@ -116,7 +115,7 @@ import Testing
     #expect(kind { try vault.apply([.describe(name, as: long)]) } == .tooLarge(limit: 1024))
     #expect(kind { try vault.apply([.describe(name, as: ItemMetadata(), keeping: 101)]) } == .tooLarge(limit: 100))
     #expect(try vault.item(name)?.metadata == full && vault.item(name)?.revision == 1)
-    // An expired value comes back with what expires it taken away; its fields stay as they are.
+    // An expired value returns once its expiry is removed; its fields stay unchanged.
     try vault.apply([.describe(name, as: ItemMetadata(), keeping: 3), .describe(pin, as: ItemMetadata(label: "PIN"))])
     #expect(try text(vault.get(name)) == "value" && text(vault.get(pin)) == "4711")
     #expect(try vault.item(name)?.metadata == ItemMetadata() && vault.item(name)?.history == 3)
@@ -139,7 +138,7 @@ import Testing
     #expect(kind { try vault.undelete(name) } == .notFound)
     #expect(try place.hex("SELECT count(*) FROM old") == "2")
     #expect(try vault.prune(.expired) == 1 && place.hex("SELECT count(*) FROM old") == "1")
-    // A deletion looks at its own bucket: there what is over goes, whoever it belonged to.
+    // A deletion prunes expired contents of any item in its own bucket.
     try vault.remove(third, keptUntil: Date(timeIntervalSince1970: 5))
     #expect(try vault.deleted().map(\.item.name) == [other] && place.hex("SELECT count(*) FROM old") == "1")
     #expect(try vault.undelete(other).revision == 2)
@@ -150,7 +149,6 @@ import Testing
     let pin = try name.field(named: "pin")
     try vault.set(form("x"), for: name)
     try vault.set(form("4711"), for: pin)
-    // As fast as can be: whatever the clock says, these are two commits.
     try vault.remove(pin, keptUntil: .distantFuture)
     try vault.remove(name, keptUntil: .distantFuture)
     #expect(try vault.deleted().map(\.item.name) == [name, pin])
@@ -184,7 +182,7 @@ import Testing
     #expect(try vault.get(name, revision: 3) == nil && text(vault.get(name, revision: 1)) == "password 1")
     #expect(try vault.prune(.expired) == 3 && place.hex("SELECT count(*) FROM old") == "0")
     #expect(try vault.get(name, revision: 1) == nil && vault.log().last?.event == .pruned)
-    // A date in the past is the same at once.
+    // A past date deletes at once.
     for number in 1...3 { try vault.set(form("password \(number)"), for: name, keeping: 10) }
     try vault.remove(name, keptUntil: Date(timeIntervalSince1970: 5))
     #expect(try place.hex("SELECT count(*) FROM old") == "0" && vault.log().map(\.event).suffix(2) == [.itemDeleted, .pruned])

@@ -14,7 +14,6 @@ import Testing
   private let identity: SecretBytes
   private let pins: VaultOptions
 
-  /// A vault with a slot for an identity, which this machine has never seen.
   init() throws {
     place = try TemporaryVault()
     identity = try Identity.generate()
@@ -82,7 +81,7 @@ import Testing
       return true
     }
     #expect(isAsked)
-    // Another vault of the same identity, with the id of this one, would have to be of its key.
+    // Another vault of the same identity and id would have to have this one's key.
     let other = place.folder.appending("other.sqlite")
     _ = try LockedVault.open(place.path).backup(to: other)
     try LockedVault.open(other).unlock(with: TemporaryVault.credentials()).rotate()
@@ -164,7 +163,6 @@ import Testing
     #expect(try asked == [["", "gone"]] && vault.status().generation == generation)
     let report = try restore(true)
     #expect(asked.count == 2 && report.returnedSlots.map(\.label).sorted() == ["", "gone"])
-    // Nobody is asked where the present vault opens.
     _ = try RestorableBackup(backup, toRestoreAt: owner.path).restore(
       with: Credentials(keyFile: old.duplicate()), options: options,
       confirm: { _ in

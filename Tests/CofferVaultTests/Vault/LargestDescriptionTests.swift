@@ -7,14 +7,13 @@ import Testing
 @testable import CofferVault
 @testable import CofferVaultFormat
 
-/// What is said of an item may fill its room; whatever happens to the item then, the vault stays one that is read.
+/// A description may fill its room; after any change of the item the vault stays readable.
 @Suite struct LargestDescriptionTests {
   private let place: TemporaryVault
   private let name = ItemName(sealed: "svc", "a")
 
   init() throws { place = try TemporaryVault() }
 
-  /// A value with so many attributes that the item's description has `count` bytes.
   private func filled(_ count: Int) throws -> SecretForm {
     var attributes: [String: String] = [:]
     for number in 10..<25 { attributes["\(number)"] = String(repeating: "v", count: RecordMeta.longestAttribute) }

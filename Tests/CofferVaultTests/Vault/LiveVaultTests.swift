@@ -9,12 +9,12 @@ import Testing
 @testable import CofferVaultFormat
 @testable import CofferVaultRows
 
-/// What happens to an open vault: its file is put back, forked or taken away under it, and threads lock it in the wrong moment.
+/// An open vault's file is put back, forked or removed, and threads lock it at the wrong moment.
 @Suite struct LiveVaultTests {
   let name: ItemName
   init() throws { name = try ItemName(service: "svc", account: "a") }
 
-  /// Every table of `old`, put into `place` in one transaction, as an attacker would who kept a copy.
+  /// Puts every table of `old` into `place` in one transaction, as an attacker with a copy would.
   private func putBack(_ old: TemporaryVault, into place: TemporaryVault) throws {
     let tables = ["header", "header_copy", "state", "digest", "rec", "old", "log"]
     let copying = tables.map { "DELETE FROM \($0); INSERT INTO \($0) SELECT * FROM old.\($0);" }.joined()
@@ -143,7 +143,7 @@ import Testing
     let (isInside, isLocking, isDone) = (
       DispatchSemaphore(value: 0), DispatchSemaphore(value: 0), DispatchSemaphore(value: 0)
     )
-    // Threads of their own, as each waits for the other: of tasks, those of other tests may hold all threads there are.
+    // Real threads, as each waits for the other: other tests may hold all threads of the task pool.
     Thread.detachNewThread {
       do {
         try store.update("a") { (_) throws(StoreError) in
@@ -206,7 +206,7 @@ import Testing
   }
 
   @Test func `a forked child's store is not unlocked, and unlocking it says that the vault belongs to the parent`() async {
-    // In a process of its own: where another thread holds a lock as it forks, the child has a lock that nobody releases.
+    // In a separate process: if another thread holds a lock during the fork, the child's copy stays locked.
     await #expect(processExitsWith: .success) {
       let place = try TemporaryVault()
       let store = try VaultStore(service: "app", vault: place.create())
@@ -252,7 +252,7 @@ import Testing
     let core = vault.core
     let store = try VaultStore(service: "app", vault: vault)
     try store.save(form("value"), for: "a")
-    // As after a rollback that failed.
+    // As after a failed rollback.
     try core.run { (vault) throws(StoreError) in vault.view.database.close() }
     #expect(kind { _ = try store.load("a") } == .locked)
     #expect(!store.isUnlocked)

@@ -172,7 +172,6 @@ import Testing
     }
     #expect(try place.hex(beginning) == before)
     #expect(try place.hex(rows) != oldRow)
-    // The vault that was open follows, and its next trim begins the new chain elsewhere.
     for round in 0..<40 { try put("\(round)", vault) }
     #expect(try place.hex(beginning) != before)
     #expect(try place.unlock().verify().records == 1)

@@ -7,9 +7,9 @@ import Testing
 @testable import CofferVault
 @testable import CofferVaultFormat
 
-/// Which items of two vaults are one for a merge, also after one of them was deleted.
+/// Which items of two vaults a merge takes for one, also after a deletion.
 @Suite final class MergeIdentityTests: MergingTests {
-  /// Two vaults that each made `ada` by itself, the one there a second later.
+  /// Two vaults that each made `ada`, the second a second later.
   private func strangers(_ ours: String, _ theirs: String) throws -> MergedPair {
     let pair = try home.pair(home.create())
     try pair.here.set(form(ours), for: ada, keeping: 5)
@@ -36,7 +36,7 @@ import Testing
 
   @Test func `what both made with one content keeps its id under another name`() throws {
     let pair = try strangers("pw", "pw")
-    // Whichever merges first: there it is the later one already.
+    // In either order: there it is the later one already.
     #expect(try pair.mergeThere().isEmpty)
     _ = try pair.mergeHere()
     try pair.here.apply([.move(ada, to: bob)])
@@ -50,7 +50,7 @@ import Testing
     #expect(try pair.mergeHere().conflicts.map(\.winner) == [.this])
     home.tick()
     try pair.here.remove(ada, keptUntil: .distantFuture)
-    // There it has an id of its own still.
+    // There it still has its own id.
     #expect(try pair.mergeHere().kept == [ada] && pair.here.list().isEmpty)
     #expect(try pair.mergeThere().deleted == [ada])
     try pair.expectSettled()
@@ -83,7 +83,7 @@ import Testing
     try pair.here.remove(ada, keptUntil: .distantFuture)
     try pair.there.remove(ada, keptUntil: .distantFuture)
     home.tick()
-    // The field's item goes to the deleted name, and the field to another item: here it stays.
+    // The field's item takes the deleted name, and the field moves to another item: here it stays.
     try pair.there.apply([.move(bob, to: ada)])
     try pair.there.apply([.move(pins[0], to: cat.field(named: "pin"))])
     _ = try pair.mergeHere()

@@ -7,15 +7,15 @@ import Testing
 @testable import CofferVault
 @testable import CofferVaultFormat
 
-/// What becomes of names, and of deleted names, whichever of two vaults merges first.
+/// Names, also deleted ones, come out alike whichever vault merges first.
 @Suite final class MergeNamingTests: MergingTests {
   private let target = ItemName(sealed: "svc", "x")
-  /// As many attributes as a description has room for.
+  /// As many attributes as a description can hold.
   private let full = ItemMetadata(attributes: Dictionary(uniqueKeysWithValues: (0..<64).map { ("k\($0)", "v") }))
 
   private func numbered(_ number: Int) -> ItemName { ItemName(sealed: "svc", "x (\(number))") }
 
-  /// Two vaults that have items of these names, all of one content.
+  /// Two vaults that have items of these names with one content.
   private func twins(_ names: ItemName...) throws -> MergedPair {
     let here = try home.create()
     for name in names { try here.set(form("same"), for: name, keeping: 5) }
@@ -24,7 +24,7 @@ import Testing
     return pair
   }
 
-  /// Makes an item here that another one, of both, comes to the name of later: the item here gets a number.
+  /// Makes an item here whose name an item of both takes later, so that this one gets a number.
   private func crowd(_ pair: MergedPair, movingThere name: ItemName) throws {
     try pair.here.set(form("same"), for: target, keeping: 5)
     home.tick()
@@ -59,7 +59,6 @@ import Testing
     try pair.expectAlike(isThereFirst: isThereFirst)
     for item in [ada, bob] { #expect(try pair.here.fields(of: item).map(\.name) == [item.field(named: "pin")]) }
     try pair.expectSettled()
-    // From then on each is a field of its own item.
     home.tick()
     try pair.there.remove(ada.field(named: "pin"), keptUntil: .distantFuture)
     home.tick()

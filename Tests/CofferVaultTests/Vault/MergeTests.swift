@@ -9,9 +9,8 @@ import Testing
 @testable import CofferVault
 @testable import CofferVaultFormat
 
-/// Two vaults that were one, or never were, and take over from each other what is newer.
 @Suite final class MergeTests: MergingTests {
-  /// Two vaults that have `ada` with the value `old`, of which five former contents are kept.
+  /// Two vaults with `ada` of value `old`, keeping five previous contents.
   private func twins(_ prepare: (borrowing UnlockedVault) throws -> Void = { _ in }) throws -> MergedPair {
     let here = try home.create()
     try here.set(form("old"), for: ada, keeping: 5)
@@ -40,7 +39,6 @@ import Testing
     let report = try pair.mergeHere()
     #expect(report.updated == [ada] && report.conflicts.isEmpty)
     #expect(try pair.here.values(ada) == ["new", "old"])
-    // Former contents stay under the numbers that they have.
     #expect(try pair.here.revisions(of: ada).map(\.item.revision) == [2, 1])
     #expect(try pair.here.item(ada)?.metadata == pair.there.item(ada)?.metadata)
     try pair.expectSettled()
@@ -58,7 +56,6 @@ import Testing
     #expect(try text(pair.here.get(ada, revision: conflict.kept ?? 0)) == "theirs")
     #expect(try pair.here.values(ada) == ["ours", "theirs", "old"])
     let back = try pair.mergeThere()
-    // Who merged has seen both: nothing is in conflict any more.
     #expect(back.updated == [ada] && back.conflicts.isEmpty)
     #expect(try pair.there.values(ada) == ["ours", "theirs", "old"])
     try pair.expectSettled()
@@ -166,7 +163,7 @@ import Testing
       try pair.here.apply([change])
     }
     #expect(try pair.here.get(bob)?.metadata == ItemMetadata(label: "l"))
-    // Sixty-four are a caller's to give.
+    // A caller may give sixty-four.
     let full = Dictionary(uniqueKeysWithValues: (0..<64).map { ("k\($0)", "v") })
     try pair.here.apply([.describe(bob, as: ItemMetadata(attributes: full))])
     #expect(try pair.here.get(bob)?.metadata.attributes == full)
@@ -282,7 +279,6 @@ import Testing
     let report = try pair.mergeHere(keeping: 10)
     #expect(report.leftOut.map(\.reason) == [.login, .login] && report.isEmpty)
     #expect(try pair.here.values(ada) == ["old"] && pair.here.get(bob) == nil)
-    // Nor what the caller says.
     try pair.there.set(form("x"), for: ItemName(service: "caller"))
     #expect(try pair.here.merge(pair.there, leavingOut: { $0.name.service == "caller" }).leftOut.count == 3)
   }

@@ -22,7 +22,6 @@ final class MergedHome {
 
   func tick() { clock.value += 1 }
 
-  /// A new vault here.
   func create() throws -> UnlockedVault { try Self.create(here, clock) }
 
   static func create(_ place: TemporaryVault, _ clock: Mutable<Date>) throws -> UnlockedVault {
@@ -31,7 +30,6 @@ final class MergedHome {
         at: .file(place.path), with: TemporaryVault.credentials(), cost: nil, label: "", clock: { clock.value }))
   }
 
-  /// The vault here, and one there that has taken over all of it.
   func pair(_ vault: consuming UnlockedVault) throws -> MergedPair {
     let other = try Self.create(there, clock)
     _ = try other.merge(vault)
@@ -39,7 +37,6 @@ final class MergedHome {
   }
 }
 
-/// What suites about merges begin with: two places, and two names.
 class MergingTests {
   let home: MergedHome
   let ada = ItemName(sealed: "svc", "ada")
@@ -48,7 +45,6 @@ class MergingTests {
   init() throws { home = try MergedHome() }
 }
 
-/// Two open vaults.
 final class MergedPair: Sendable {
   let here: UnlockedVault, there: UnlockedVault
 
@@ -63,20 +59,18 @@ final class MergedPair: Sendable {
 
   func mergeThere() throws -> MergeReport { try there.merge(here) }
 
-  /// Merges each into the other, once.
   func mergeBoth(isThereFirst: Bool) throws {
     if isThereFirst { _ = try mergeThere() }
     _ = try mergeHere()
     if !isThereFirst { _ = try mergeThere() }
   }
 
-  /// The same, and expects that both are alike then.
   func expectAlike(isThereFirst: Bool, _ location: SourceLocation = #_sourceLocation) throws {
     try mergeBoth(isThereFirst: isThereFirst)
     #expect(try here.contents() == there.contents(), sourceLocation: location)
   }
 
-  /// Waits until what merges removed for good has left both files, which is a commit of its own and may wait for its turn.
+  /// Waits until removed values have left both files, by a separate commit that may wait.
   func awaitRemoval(_ location: SourceLocation = #_sourceLocation) throws {
     try eventually("no old bytes remain", at: location) {
       try here.removeOldBytes()
@@ -85,7 +79,7 @@ final class MergedPair: Sendable {
     }
   }
 
-  /// Expects that a merge in either direction leaves both alike, that another one commits nothing, and that both are sound.
+  /// Expects that a merge either way makes both alike, that another commits nothing, and that both are sound.
   func expectSettled(_ location: SourceLocation = #_sourceLocation) throws {
     _ = try mergeHere()
     _ = try mergeThere()
@@ -100,12 +94,11 @@ final class MergedPair: Sendable {
 }
 
 extension UnlockedVault {
-  /// The contents that are known of `name`, the newest first.
+  /// The known contents of `name`, newest first.
   borrowing func values(_ name: ItemName) throws -> [String] {
     try revisions(of: name).map { text(try get(name, revision: $0.item.revision)) ?? "nothing" }
   }
 
-  /// All that is present, item by item and field by field.
   borrowing func contents() throws -> [String] {
     var lines: [String] = []
     try forEachItem(withFields: true) { item, form in

@@ -10,11 +10,11 @@ import Testing
 @testable import CofferVaultFormat
 @testable import CofferVaultRows
 
-/// An open vault whose key changes under it: what it follows, and what it must not.
+/// Key changes that an open vault must follow, and those that it must not.
 @Suite struct NewKeyTests {
   private static let memory = 64 << 20
 
-  /// An empty vault under a new key, sealed to `slot` alone, put in place of the one at `place` with all its rows.
+  /// Replaces the vault at `place` and all its rows with an empty one under a new key, sealed to `slot` alone.
   private func replace(
     _ place: TemporaryVault, of vault: VaultSalt, epoch: UInt64, generation: UInt64,
     with slot: SealedSlot, mix: [UInt8], key: borrowing VaultKey
@@ -50,7 +50,7 @@ import Testing
     let name = try ItemName(service: "s")
     try vault.set(form("value"), for: name)
 
-    // Nothing but the public header goes into this.
+    // This uses only the public header.
     let old = try header(at: place)
     let forged = try VaultKey.random()
     let mix = [UInt8](repeating: 0, count: 32)
@@ -76,7 +76,7 @@ import Testing
     try vault.set(form("genuine"), for: name)
     _ = try vault.lock()
 
-    // Nothing but the public header goes into this.
+    // This uses only the public header.
     let forged = try VaultKey.random()
     let mix = [UInt8](repeating: 0, count: 32)
     let slot = try old.slots[0].resealed(forged, epoch: 1, place: old.place, zeroMix: mix)

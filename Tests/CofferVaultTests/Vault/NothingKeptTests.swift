@@ -9,7 +9,7 @@ import Testing
 @testable import CofferVault
 @testable import CofferVaultFormat
 
-/// Of what ends with a session, and of what is removed for good, no content is kept, whoever asks for it.
+/// No content ending with a session or permanently removed is kept, even if a history is requested.
 @Suite struct NothingKeptTests {
   private let place: TemporaryVault
   private let name = ItemName(sealed: "app", "refresh token")
@@ -17,7 +17,6 @@ import Testing
 
   init() throws { place = try TemporaryVault() }
 
-  /// The sealed values and descriptions of both tables.
   private func sealed() throws -> [Data] {
     try ["rec", "old"].flatMap { table in
       try place.hex("SELECT coalesce(group_concat(hex(meta)||':'||hex(value), ':'), '') FROM \(table)").split(separator: ":")
@@ -25,7 +24,6 @@ import Testing
     }
   }
 
-  /// Which of `parts` any file of the vault holds.
   private func found(_ parts: [Data]) throws -> Int {
     let files = try FileManager.default.contentsOfDirectory(atPath: place.folder.string).map {
       try Data(contentsOf: URL(fileURLWithPath: place.folder.appending($0).string))
@@ -44,13 +42,13 @@ import Testing
       seen += try sealed()
       #expect(try rows() == ["1", "0"])
     }
-    // Through a store, as a session writes, where another writer had asked for a history.
+    // Through a store, as a session writes, after another writer requested a history.
     let store = try VaultStore(service: name.service, vault: place.unlock())
     try store.save(form("refresh 4", ofSession), for: name.account)
     seen += try sealed()
     #expect(try rows() == ["1", "0"])
     #expect(try store.sessionItems().keys.sorted() == [name.account])
-    // What a logout does: all of them, removed in one transaction.
+    // As a logout: all of them, removed in one transaction.
     var batch = Batch<Vault>()
     for item in try store.sessionItems().keys { batch.writes[item] = .remove }
     try store.commit(batch, decision: nil)

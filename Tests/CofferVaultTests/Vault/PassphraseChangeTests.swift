@@ -27,7 +27,6 @@ import Testing
     #expect(try opened.status().epoch == (key == .kept ? 1 : 2))
     #expect(try opened.slots().first(where: \.isInUse)?.label == "passphrase", "id and label stay")
     #expect(try opened.slots().first(where: \.isInUse)?.summary.id == full.id(.passphrase))
-    // The vault that changed it goes on, and so do others with other slots.
     try vault.set(form("hush"), for: FullVault.name)
     #expect(text(try other.get(FullVault.name)) == "hush")
     #expect(kind { _ = try same.get(FullVault.name) } == .locked)
@@ -52,7 +51,7 @@ import Testing
         == .unfitSecret)
   }
 
-  /// With the old passphrase and an old copy, someone holds the old vault key and the old slot's key pair.
+  /// The old passphrase and an old copy give the old vault key and the old slot's key pair.
   @Test func `an old copy with the old passphrase does not open what a later rotation seals`() throws {
     for key in [UnlockedVault.KeyChange.renewed, .kept] {
       let full = try FullVault()

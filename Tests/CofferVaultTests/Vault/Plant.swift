@@ -6,7 +6,7 @@ import CofferStorage
 @testable import CofferVaultFormat
 
 extension OpenVault {
-  /// Stores a record as any writer with the key might, of whatever description, where that says.
+  /// Stores a record with any description, as another writer with the key might.
   func plant(_ meta: RecordMeta, _ value: [UInt8]?, _ change: inout CofferVault.Change) throws(StoreError) {
     var meta = meta
     meta.valueCount = value?.count

@@ -41,7 +41,6 @@ import Testing
     #expect(try cost(place) == Self.raised)
     #expect(try vault.status().slots.map(\.label) == ["mine"] && vault.status().epoch == 1)
     #expect(try vault.log().map(\.event) == [.vaultCreated, .unlocked, .itemSet, .slotChanged, .policyChanged])
-    // Whoever has it open goes on; the same passphrase opens it; the floor has risen; the cheap box is gone from the file.
     #expect(text(try other.get(name)) == "1")
     try other.set(form("2"), for: name)
     #expect(text(try unlock(place, keyFile).get(name)) == "2")

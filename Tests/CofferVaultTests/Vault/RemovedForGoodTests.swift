@@ -8,7 +8,6 @@ import Testing
 @testable import CofferVaultFormat
 @testable import CofferVaultRows
 
-/// What is removed for good is in no file of the vault any more, also while the vault stays open.
 @Suite(.tags(.campaign), .wholeRun)
 struct RemovedForGoodTests {
   private static let name = ItemName(sealed: "web", "ada")
@@ -18,7 +17,6 @@ struct RemovedForGoodTests {
 
   init() throws { place = try TemporaryVault() }
 
-  /// The sealed values and descriptions of both tables.
   private func sealed() throws -> Set<Data> {
     var all: Set<Data> = []
     for table in ["rec", "old"] {
@@ -36,7 +34,6 @@ struct RemovedForGoodTests {
     return parts.count { part in files.contains { $0.range(of: part.suffix(24)) != nil } }
   }
 
-  /// A way in which contents of `name` leave the vault for good.
   struct Way: CustomTestStringConvertible, Sendable {
     let testDescription: String
     let remove: @Sendable (borrowing UnlockedVault) throws -> Void
@@ -99,7 +96,7 @@ struct RemovedForGoodTests {
     let vault = try place.unlock()
     try vault.set(form("value 0"), for: Self.name, keeping: 10)
     try place.attack("PRAGMA journal_mode=WAL")
-    // With it open, nobody else's end takes the log away.
+    // While it is open, no other close removes the log.
     let agent = try place.unlock()
     _ = try agent.list()
     for number in 1..<3 { try vault.set(form("value \(number)"), for: Self.name, keeping: 10) }
@@ -137,7 +134,7 @@ struct RemovedForGoodTests {
 
   private static func name(_ number: Int) -> ItemName { ItemName(sealed: "many", "\(number)") }
 
-  /// SQLite leaves copies of rows that it moved, which `secure_delete` does not find.
+  /// SQLite leaves copies of moved rows, which `secure_delete` does not find.
   @Test func `no copy of a removed value is left on another page`() throws {
     let vault = try place.create()
     var random = Random(seed: 7)

@@ -42,7 +42,6 @@ import Testing
     let again = try place.unlock()
     for number in 4...6 { try again.set(form("value \(number)"), for: name) }
     _ = try again.lock()
-    // The content of revision 3 stands where that of revision 6 stood; revisions 1 to 5 are kept.
     try place.attack("\(older.joined(separator: ";")); DELETE FROM state")
     let report = try LockedVault.open(place.path).repair(with: TemporaryVault.credentials())
     #expect(report.rebuiltState && report.items == 1)
@@ -193,7 +192,7 @@ import Testing
     try pinned.replace(with: older)
     #expect(kind { _ = try repair(pinned, rebuilding: true) } == .rolledBack)
     #expect(try pinned.bytes() == older)
-    // Damaged besides, it is rebuilt above all that was seen here.
+    // If damaged as well, it is rebuilt above everything seen here.
     try pinned.place.attack("DELETE FROM rec WHERE idx = (SELECT min(idx) FROM rec)")
     #expect(try repair(pinned, rebuilding: true).rebuiltState)
     #expect(try pinned.refusal() == nil)
@@ -207,8 +206,7 @@ import Testing
     #expect(kind { _ = try repair(pinned) } == .rolledBack)
   }
 
-  /// A vault of two slots, the older file, and the vault after one of the slots was removed. The older file's state is
-  /// unreadable.
+  /// A vault of two slots, the older file with an unreadable state, and the vault after a slot was removed.
   func afterARemoval() throws -> (pinned: PinnedVault, code: [UInt8], older: Data) {
     let pinned = try vault()
     let code = try KeyFile.generate().revealed
@@ -252,25 +250,23 @@ import Testing
     let past = try TemporaryVault()
     try older.write(to: URL(fileURLWithPath: past.path.string))
     let unpinned = try LockedVault.open(pinned.place.path)
-    // Only the header is the older one: the copy is of the key that the records have.
+    // Only the header is older: the copy has the records' key.
     try pinned.place.attack(
       "ATTACH '\(past.path)' AS past; UPDATE header SET bytes = (SELECT bytes FROM past.header); UPDATE state SET bytes = x'00'")
     let report = try unpinned.repair(with: TemporaryVault.credentials())
     #expect(report.mendedHeader && report.items == 21 && report.returnedSlots.isEmpty && report.droppedRecords == 0)
-    // All but the copy.
     var all = "ATTACH '\(past.path)' AS past;"
     for table in ["header", "state", "digest", "rec", "old", "log"] {
       all += "DELETE FROM main.\(table); INSERT INTO main.\(table) SELECT * FROM past.\(table);"
     }
     try pinned.place.attack(all)
-    // Of two headers under which no state opens, the newer counts; nothing opens with its key, and nothing of the older comes
-    // back.
+    // If no state opens under either header, the newer counts, and nothing of the older returns.
     let emptied = try unpinned.repair(with: TemporaryVault.credentials())
     #expect(emptied.items == 0 && emptied.droppedRecords == 21 && emptied.returnedSlots.isEmpty)
   }
 
   @Test func `a state that fits an older header does not make it the newer one`() throws {
-    // The whole vault of the epoch before, with the copy of the present one.
+    // The whole vault of the previous epoch, with the current copy.
     let place = try TemporaryVault()
     let first = try place.create()
     let before = try KeptFiles(place.folder, ["vault.sqlite"])

@@ -8,7 +8,6 @@ import Testing
 @testable import CofferVault
 @testable import CofferVaultFormat
 
-/// A rotation in another process, which is killed, or does not have the vault for itself.
 @Suite(.tags(.campaign, .kill, .process), .wholeRun)
 struct RotationProcessTests {
   private static let items = 12
@@ -88,7 +87,7 @@ struct RotationProcessTests {
     var total = 0
     for (prefix, writer) in writers {
       let (code, output) = writer.end()
-      // Notices of the library may stand among the lines.
+      // The library may print notices between the lines.
       let count = try #require(output.split(separator: "\n").compactMap { Int($0) }.first)
       #expect(code == 0)
       for number in 0..<count {
@@ -104,7 +103,6 @@ struct RotationProcessTests {
 }
 
 extension TemporaryVault {
-  /// The path of a file with what opens the vault.
   func keyFile() throws -> String {
     let path = folder.appending("key").string
     try Self.keyFile.write(toFile: path, atomically: true, encoding: .utf8)
@@ -112,10 +110,10 @@ extension TemporaryVault {
   }
 }
 
-/// The built `TestTool`, beside the test bundle.
+/// The built `TestTool`, next to the test bundle.
 enum Tool {
   private static let path = URL(filePath: CommandLine.arguments[0]).deletingLastPathComponent().path + "/TestTool"
-  /// Those that change a file. strace counts each by itself.
+  /// Calls that change a file; strace counts each separately.
   static let calls = ["pwrite64", "fsync", "fdatasync", "ftruncate", "unlink"]
 
   /// Kills the tool on entering its `number`th `call`.
@@ -123,7 +121,7 @@ enum Tool {
     try traced("signal=SIGKILL:when=\(number)", call, arguments)
   }
 
-  /// Makes the tool's `number`th write, and all after it, fail for want of space.
+  /// Makes the tool's writes from the `number`th on fail for lack of space.
   static func failing(at number: Int, _ arguments: String...) throws -> Int32 {
     try traced("error=ENOSPC:when=\(number)+", "pwrite64", arguments)
   }
@@ -143,7 +141,6 @@ enum Tool {
     try Running(program, arguments).end()
   }
 
-  /// A started program, and what it prints.
   final class Running {
     private let process = Process()
     private let pipe = Pipe()

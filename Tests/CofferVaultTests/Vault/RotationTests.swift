@@ -116,7 +116,7 @@ import Testing
     #expect(try second.verify().records == 61)
   }
 
-  /// How many of the sealed texts stand in a file of the vault, whole or in their first 16 bytes.
+  /// The sealed texts in the vault's files, whole or by their first 16 bytes.
   private func found(_ texts: [Data], _ place: TemporaryVault) throws -> Int {
     let files = try FileManager.default.contentsOfDirectory(atPath: place.folder.string).map {
       try Data(contentsOf: URL(fileURLWithPath: place.folder.appending($0).string))

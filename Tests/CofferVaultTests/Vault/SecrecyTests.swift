@@ -5,7 +5,6 @@ import Testing
 @testable import CofferVault
 @testable import CofferVaultFormat
 
-/// Nothing of an item is readable in the vault's files, however it is spelled.
 @Suite struct SecrecyTests {
   @Test func `no part of an item stands in any file`() throws {
     let place = try TemporaryVault()
@@ -20,7 +19,6 @@ import Testing
     try vault.set(form(words[6] + " again", metadata), for: name)
     try vault.remove(name)
     try vault.set(form(words[6], metadata), for: name)
-    // Both while the log file of SQLite is there and after it was folded into the database.
     try expectNone(of: words, in: place)
     _ = try vault.lock()
     try expectNone(of: words, in: place)

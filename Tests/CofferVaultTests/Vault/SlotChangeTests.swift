@@ -9,13 +9,12 @@ import Testing
 @testable import CofferVault
 @testable import CofferVaultFormat
 
-/// A vault with one slot of every kind, and what opens each.
+/// A vault with one slot of every kind, and each slot's secret.
 final class FullVault {
   let place: TemporaryVault
   let vault: VaultEngineHolder
   let secrets: SlotSample
   private(set) var ids: [SlotKind: SlotSummary.ID] = [:]
-  /// Of the vault as it was made.
   let invitation: Invitation
 
   /// Keeps the vault that made the slots: opened by the key file.
@@ -41,7 +40,7 @@ final class FullVault {
 
   func id(_ kind: SlotKind) throws -> SlotSummary.ID { try #require(ids[kind]) }
 
-  /// The passphrase beside the key file is another than that of the passphrase slot, which it would open too.
+  /// The passphrase used with the key file differs from the passphrase slot's, which it would open too.
   func credentials(_ kind: SlotKind) throws -> Credentials {
     try secrets.credentials(kind, passphrase: kind == .passphraseAndKeyFile ? "battery staple" : "correct horse")
   }
@@ -130,7 +129,7 @@ extension ItemName {
     #expect(try full.opening() == Set(SlotKind.openable).subtracting([removed]))
     #expect(try vault.status().epoch == 2)
     #expect(try !vault.status().oldBytesRemain)
-    // A copy of the file made before is what it was: that is what was promised, and no more.
+    // An earlier copy of the file still opens: a removal promises no more.
     let options = VaultOptions(pins: nil, invitations: removed == .recipient ? [full.invitation] : [])
     let old = try LockedVault.open(before.path, options: options).unlock(with: full.credentials(removed))
     #expect(text(try old.get(FullVault.name)) == "hush")
@@ -140,7 +139,7 @@ extension ItemName {
     let full = try FullVault()
     let before = try full.place.copy()
     try full.vault.unlocked.removeSlot(full.id(.recoveryCode))
-    // The old slot, key pair and all, put into the new file.
+    // The old slot, with its key pair, put into the new file.
     let old = try before.hex("SELECT hex(bytes) FROM header")
     try full.place.attack("UPDATE header SET bytes=x'\(old)'; UPDATE header_copy SET bytes=x'\(old)'")
     #expect(kind { _ = try full.unlock(.recoveryCode) } == .tampered)
@@ -233,7 +232,6 @@ extension ItemName {
   }
 }
 
-/// The log of an open vault, read by its chain.
 func logEvents(_ vault: borrowing UnlockedVault) throws -> [LogEntry] {
   try vault.core.run { (vault) throws(StoreError) in
     try vault.read { (_) throws(StoreError) in

@@ -9,8 +9,7 @@ import Testing
 @testable import CofferVault
 @testable import CofferVaultFormat
 
-/// Two programs that change the slots or the key of one vault at once: the second does so between the first one's look at the
-/// slots and its change.
+/// One program changes a vault's slots or key between another's read of the slots and its change.
 @Suite(.tags(.campaign), .wholeRun) struct SlotRaceTests {
   enum Command: String, CaseIterable, Sendable {
     case rotate, rotateShown, rotateOnly, removeSlot, removeShown, changePassphrase, keepKey, addKeyFile, addRecipient, addCode,
@@ -23,7 +22,7 @@ import Testing
     var changesPassphrase: Bool { self == .changePassphrase || self == .keepKey }
   }
 
-  /// A vault with the slots of two key files, a passphrase and a recovery code, and what was made of it.
+  /// A vault with the slots of two key files, a passphrase and a recovery code, and later ones.
   final class World {
     let place: TemporaryVault
     let victim: SlotSummary.ID
@@ -48,9 +47,7 @@ import Testing
       vaults = try (0..<2).map { _ in FullVault.VaultEngineHolder(try place.unlock()) }
     }
 
-    /// Runs a command that looked at the slots when they were `shown`.
-    ///
-    /// - Returns: what it says of the slots.
+    /// Runs a command that read the slots when they were `shown`.
     func run(_ command: Command, by number: Int, shown: [VaultStatus.Slot]) throws -> SlotReport? {
       let ids = shown.map(\.summary.id)
       switch command {
@@ -97,7 +94,6 @@ import Testing
       } == nil
     }
 
-    /// Which of the slots that were added open nothing.
     func lost() throws -> [SlotSummary.ID] { try secrets.filter { try !opens($0.credentials()) }.map(\.id) }
     var openingPassphrases: [String] {
       get throws { try passphrases.filter { try opens(Credentials(passphrase: secret($0))) } }
@@ -124,7 +120,7 @@ import Testing
     if refusal != nil { #expect(try world.place.unlock().status().epoch == epoch) }
     let vault = try world.place.unlock()
     let slots = try vault.slots()
-    // Only who names the slots that stay removes one that was added, and says so.
+    // Only a command that names the remaining slots removes an added one, and reports it.
     let lost = try world.lost()
     #expect(lost.isEmpty || first == .rotateOnly)
     #expect(Set(lost).isSubset(of: report?.removed.map(\.summary.id) ?? []))

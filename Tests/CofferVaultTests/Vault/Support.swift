@@ -16,7 +16,7 @@ final class TemporaryVault {
   var folder: FilePath { home.path }
   let path: FilePath
   static let keyFile = "PVKEY1-" + String(repeating: "00", count: 32) + TemporaryVault.zeroKeyCheck + "\n"
-  /// First 8 hex digits of BLAKE2b-256 of 32 zero bytes, as Python's hashlib gives them.
+  /// First 8 hex digits of BLAKE2b-256 of 32 zero bytes, from Python's hashlib.
   static let zeroKeyCheck = "89eb0d6a"
 
   init() throws {
@@ -29,7 +29,6 @@ final class TemporaryVault {
   func create() throws -> UnlockedVault { try UnlockedVault.create(at: path, with: Self.credentials()) }
   func unlock() throws -> UnlockedVault { try LockedVault.open(path).unlock(with: Self.credentials()) }
 
-  /// A copy of the vault and its side files in a folder of its own.
   func copy() throws -> TemporaryVault {
     let copy = try TemporaryVault()
     for suffix in ["", "-wal"] where FileManager.default.fileExists(atPath: path.string + suffix) {
@@ -38,7 +37,7 @@ final class TemporaryVault {
     return copy
   }
 
-  /// Runs SQL as an attacker would who can write the file: with SQLite, and no defence switched on.
+  /// Runs SQL as an attacker with write access would: with SQLite, and no defenses.
   func attack(_ sql: String) throws {
     var db: OpaquePointer?
     guard sqlite3_open(path.string, &db) == SQLITE_OK else { throw AttackFailed(sql: sql, message: "open") }
@@ -69,7 +68,6 @@ func text(_ form: SecretForm?) -> String? {
 }
 
 extension TemporaryVault {
-  /// The single text that `sql` selects.
   func hex(_ sql: String) throws -> String {
     var db: OpaquePointer?
     var statement: OpaquePointer?
@@ -93,7 +91,7 @@ extension TemporaryVault {
   }
 }
 
-/// SQL for the blob in `column` with another value of its `byte`, which is counted from one: never what it was.
+/// SQL for the blob in `column` with a different `byte`, counted from one.
 func changed(_ column: String, byte: Int) -> String {
   let here = "CASE substr(\(column), \(byte), 1) WHEN x'00' THEN x'01' ELSE x'00' END"
   return "CAST(substr(\(column), 1, \(byte - 1)) || \(here) || substr(\(column), \(byte + 1)) AS BLOB)"

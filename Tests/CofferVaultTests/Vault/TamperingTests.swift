@@ -8,8 +8,7 @@ import Testing
 @testable import CofferVault
 @testable import CofferVaultFormat
 
-/// What someone who can write the file, but holds no key, may try. Each attack edits the database with SQLite itself, so that
-/// the file stays a sound database and only Coffer's own seals can tell.
+/// Attacks by a writer of the file without a key. Each edits the database with SQLite, so only Coffer's seals can detect it.
 @Suite struct TamperingTests {
   let names: [ItemName]
 
@@ -34,7 +33,7 @@ import Testing
     #expect(kinds.contains(.tampered), sourceLocation: sourceLocation)
     #expect(kinds.allSatisfy { $0 == nil || $0 == .tampered }, sourceLocation: sourceLocation)
     for name in names {
-      // Never a wrong value: an answer, where there is one, is the right one.
+      // Never a wrong value: an answer, if any, is the right one.
       do {
         let answer = text(try vault.get(name))
         #expect(answer == "value \(name.account)", sourceLocation: sourceLocation)
@@ -96,14 +95,12 @@ import Testing
     let vault = try place.unlock()
     let indices = try names.map { name in try vault.core.run { (vault) throws(StoreError) in vault.items.index(of: name) } }
     let attacked = try #require(indices.min()).leadingBits
-    // The last bit of idx does not change the bucket.
     try place.attack(
       """
       INSERT INTO rec SELECT CAST(substr(idx, 1, 15) || (CASE WHEN substr(idx, 16) = x'00' THEN x'01' ELSE x'00' END) AS BLOB),
         rid, meta, value FROM rec WHERE idx = (SELECT min(idx) FROM rec);
       """)
     let kinds = names.map { name in kind { try vault.set(form("new"), for: name) } }
-    // Two names may have one bucket.
     #expect(kinds == indices.map { $0.leadingBits == attacked ? .tampered : nil })
     #expect(kind { _ = try vault.verify() } == .tampered)
   }

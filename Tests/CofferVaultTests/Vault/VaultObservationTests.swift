@@ -10,7 +10,6 @@ import Testing
 @testable import CofferVaultRows
 
 @Suite struct VaultObservationTests {
-  /// What a subscription heard.
   final class Heard: Sendable {
     private let events = Mutex<[ChangeFeed.Event]>([])
     private let subscription = Mutex<Subscription?>(nil)
@@ -86,7 +85,7 @@ import Testing
     let heard = try Heard(store.changes)
     for round in 1...150 {
       try stranger.save(form("\(round)"), for: "x")
-      // Now before that one is looked at, now after, now in between.
+      // Before, after, or during the check of the first.
       if round.isMultiple(of: 2) { usleep(UInt32.random(in: 0...2000)) }  // No event: any moment.
       try other.save(form("\(round)"), for: "b")
       try #require(heard.wait { $0.changes.count == round }, "round \(round)")
@@ -99,7 +98,6 @@ import Testing
     let other = try VaultStore(service: "svc", vault: place.unlock())
     let heard = try Heard(store.changes)
     func accesses(_ heard: Heard) -> Int { heard.all.count { $0 == .access } }
-    // No look comes before the commit.
     store.observation.queue.suspend()
     do {
       defer { store.observation.queue.resume() }

@@ -10,11 +10,10 @@ import Testing
 @testable import CofferVaultFormat
 @testable import CofferVaultRows
 
-/// A vault of a later version of the format that this one may read.
 @Suite struct VersionTests {
   private let name = ItemName(sealed: "svc", "a")
 
-  /// A vault whose headers say `fmt` 2 and `min_reader` 1, sealed by who has the key.
+  /// A vault whose headers give `fmt` 2 and `min_reader` 1, sealed with the key.
   private func newer() throws -> TemporaryVault {
     let place = try TemporaryVault()
     let vault = try place.create()
@@ -85,7 +84,6 @@ import Testing
     #expect(try exported.set(form("x"), for: name).revision == 2)
   }
 
-  /// Whoever holds it open notices at the next write.
   @Test func `a vault that becomes newer while it is open is written to no more`() throws {
     let place = try TemporaryVault()
     let vault = try place.create()
@@ -99,7 +97,6 @@ import Testing
 }
 
 extension OpenVault {
-  /// Writes a header that says `format` and asks for a reader of version 1, of the same key.
   fileprivate func writeHeader(ofFormat format: UInt32, _ body: borrowing HeaderBody, _ slots: [SealedSlot]) throws {
     var all = try VaultHeader(slots: slots, body: body, keys: view.keys, lineage: .first).publicPart
     all.replaceSubrange(8..<12, with: withUnsafeBytes(of: format.littleEndian, Array.init))

@@ -5,7 +5,7 @@ import SystemPackage
 @testable import CofferVault
 @testable import CofferVaultFormat
 
-// Most tests of a vault are of its file alone, and have its path. Those of pins say which.
+// Most vault tests are about the file alone, and use its path. Tests of pins name theirs.
 extension LockedVault {
   static func open(_ path: FilePath, options: VaultOptions = .withoutPins) throws(StoreError) -> LockedVault {
     try open(.file(path), options: options)

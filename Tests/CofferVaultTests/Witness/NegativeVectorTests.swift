@@ -9,8 +9,7 @@ import Testing
 @testable import CofferVault
 @testable import CofferVaultFormat
 
-/// Vaults and texts that others can try their readers with: Coffer, and a reader made from the text alone, answer each with its
-/// word.
+/// Coffer and a reader made from the text alone answer each vault and text with its word.
 @Suite struct NegativeVectorTests {
   @Test(.tags(.campaign), .wholeRun)
   func `coffer refuses each of the public negative vectors with its word, and as early as the table says`() throws {
@@ -88,10 +87,9 @@ import Testing
     init(_ folder: URL) { self.folder = folder.path }
   }
 
-  /// Reads a text as what it should be.
   private static func read(_ text: NegativeVectors.Text) throws {
     let content = try secret(text.hex.bytes)
-    // Not secret: of a text that is not UTF-8 these make one that is none either.
+    // Not secret: a text that is not UTF-8 stays invalid here.
     let plain = String(decoding: text.hex.bytes, as: UTF8.self)
     switch text.kind {
     case "passphrase": _ = try SlotInputs(Credentials(passphrase: content))
@@ -109,7 +107,6 @@ import Testing
 }
 
 extension NegativeVectorTests {
-  /// One of the vaults, laid out in a folder of its own, with what is known of it.
   struct Opening {
     private let path: FilePath
     private let options: VaultOptions
@@ -140,7 +137,7 @@ extension NegativeVectorTests {
       }
     }
 
-    /// The word, and when it was said; nil where all of the vault was read.
+    /// The word, and the step; nil if the whole vault was read.
     func refusal() -> (word: String?, step: NegativeVectors.Step) {
       var step = NegativeVectors.Step.open
       let found = kind {

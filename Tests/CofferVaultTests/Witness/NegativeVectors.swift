@@ -9,16 +9,16 @@ import SystemPackage
 @testable import CofferVaultFormat
 @testable import CofferVaultRows
 
-/// `Fixtures/Vaults/v1/negative`: vaults and texts that every reader of the format refuses, and some that every reader takes.
+/// `Fixtures/Vaults/v1/negative`: vaults and texts that every reader of the format refuses, and some that every reader
+/// accepts.
 struct NegativeVectors: Decodable {
   static let folder = Vectors.root.appending(path: "Fixtures/Vaults/v1/negative")
 
-  /// When at the latest a reader finds what is wrong.
+  /// The latest step at which a reader finds the fault.
   enum Step: String, Decodable {
     case open, verify, read
   }
 
-  /// Other bytes at a place of a file.
   struct Edit: Decodable {
     let at: Int, hex: Digits
   }
@@ -30,7 +30,7 @@ struct NegativeVectors: Decodable {
       }
       let at: Digits?, id: Pin?
     }
-    /// The name of one in the table, or one that this vault alone is given.
+    /// The name of a secret in the table, or one for this vault alone.
     enum Secret: Decodable {
       case named(String), given([String: Digits])
 
@@ -42,7 +42,7 @@ struct NegativeVectors: Decodable {
       }
     }
     let name: String, wrong: String, section: String, refusal: String?, by: Step
-    /// Words that another reader may say in place of `refusal`.
+    /// Words that another reader may give instead of `refusal`.
     let also: [String]?
     let base: String, length: Int?, edits: [Edit], sides: [String: Digits]?
     let secret: Secret, vault: String?, generation: UInt64?, invitations: [String]?, pins: Pins?
@@ -56,17 +56,14 @@ struct NegativeVectors: Decodable {
 
   let whole: Whole, secrets: [String: [String: Digits]], vaults: [Vault], texts: [Text]
 
-  /// What each entry is to be answered with, by its name.
   var refusals: [String: String?] {
     Dictionary(uniqueKeysWithValues: vaults.map { ($0.name, $0.refusal) } + texts.map { ($0.name, $0.refusal) })
   }
 
-  /// The table.
   static func read() throws -> NegativeVectors {
     try JSONDecoder().decode(NegativeVectors.self, from: Data(contentsOf: folder.appending(path: "negative.json")))
   }
 
-  /// The files that the edits are of, by name.
   func bases() throws -> [String: [UInt8]] {
     try Dictionary(
       uniqueKeysWithValues: Set(vaults.map(\.base)).map { name in
@@ -93,7 +90,7 @@ extension NegativeVectors {
 }
 
 extension NegativeVectors.Edit {
-  /// `content`, cut or made longer with zeros, with other bytes at some places.
+  /// `content`, cut or padded with zeros, with the edits applied.
   static func apply(_ edits: [NegativeVectors.Edit], to content: [UInt8], length: Int) -> [UInt8] {
     var bytes = Array(content.prefix(length))
     bytes += [UInt8](repeating: 0, count: length - bytes.count)
@@ -103,7 +100,7 @@ extension NegativeVectors.Edit {
 }
 
 extension StoreError.Kind {
-  /// The word of the format's text for a refusal.
+  /// The format's word for a refusal.
   var word: String {
     switch self {
     case .rolledBack: "rolled back"

@@ -8,7 +8,6 @@ import SystemPackage
 @testable import CofferVault
 @testable import CofferVaultFormat
 
-/// A vault that Coffer made by random calls, with the secrets that open it and all that it holds.
 struct RandomVault {
   let place: TemporaryVault
   private(set) var keys: [SlotSummary.ID: Witness.Key] = [:]
@@ -16,7 +15,6 @@ struct RandomVault {
   private let invitations: [String]
   private var random: Random
 
-  /// Calls in the life of one vault.
   private static let calls = 3...8
 
   init(_ seed: UInt64) throws {
@@ -41,13 +39,13 @@ struct RandomVault {
     }
     let decided = try place.decided()
     invitations = told
-    // Whoever closes a vault may commit once more, that nothing of what was removed is left in the file.
+    // Closing a vault may commit once more, to leave nothing of removed values in the file.
     _ = try vault.lock()
     let closed = try LockedVault.open(place.path, options: VaultOptions(pins: pins)).unlock(with: first.credentials())
     holds = try closed.core.read { (vault) throws(StoreError) in try WitnessedVault(vault, decided: decided) }
   }
 
-  /// One for each slot, once with this machine's pins and once with an invitation of any epoch alone.
+  /// One for each slot with this machine's pins, and one with only an invitation of any epoch.
   var requests: [WitnessReadingTests.Request] {
     let pins = place.folder.appending("pins").string
     return keys.values.enumerated().map { number, key in
@@ -89,7 +87,6 @@ struct RandomVault {
     }
   }
 
-  /// Replaces, describes, renames, deletes, or brings back an item; or gives it a field.
   private static func changeItem(_ vault: borrowing UnlockedVault, _ random: inout Random) throws {
     if let gone = try vault.deleted().randomElement(using: &random), Bool.random(using: &random) {
       if gone.item.name.field.isEmpty, try vault.item(gone.item.name) == nil { try vault.undelete(gone.item.name) }
@@ -132,7 +129,6 @@ struct RandomVault {
     keys[slot.id] = key
   }
 
-  /// Drops the older half of the log.
   private static func trim(_ vault: borrowing UnlockedVault) throws {
     try vault.core.run { (vault) throws(StoreError) in vault.log.longest = 4 }
     try vault.set(form("the last"), for: ItemName(service: "last"))

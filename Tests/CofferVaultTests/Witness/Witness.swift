@@ -6,9 +6,9 @@ import Testing
 @testable import CofferVault
 @testable import CofferVaultFormat
 
-/// The other reader and writer of the format: a program in Python, `Tests/Witness`, made from VaultFormat.md alone.
+/// The second reader and writer of the format: a Python program, `Tests/Witness`, made from VaultFormat.md alone.
 struct Witness {
-  /// What it is given to open a vault with: the contents of files. None of it is ever printed.
+  /// The contents of files that open a vault. Never printed.
   struct Key: Codable, Equatable {
     var passphrase, keyFile, recovery, identity: HexBytes?
 
@@ -22,7 +22,6 @@ struct Witness {
     }
   }
 
-  /// What an answer says: a vault's contents, or the word for its refusal.
   struct Answer: Decodable {
     let refused: String?
     let why: String?
@@ -37,7 +36,7 @@ struct Witness {
 
     private enum Keys: CodingKey { case refused, why }
 
-    /// Expects the witness to have found what Coffer did; a message names the parts that differ, and no content.
+    /// Expects the witness to have found the same as Coffer; a message names differing parts without content.
     func expect(_ expected: WitnessedVault, sourceLocation: SourceLocation = #_sourceLocation) {
       let isSame = holds == expected
       let parts = holds?.differences(from: expected) ?? []
@@ -48,10 +47,10 @@ struct Witness {
   struct Failed: Error { let what: String }
 
   private static let program = Vectors.root.appending(path: "Tests/Witness").path
-  /// How the program ends where the machine lacks a part that it needs, as Python of another age or libsodium's shared library.
+  /// Exit code without a dependency, such as a recent Python or libsodium's shared library.
   private static let lacking: Int32 = 77
 
-  /// Whether it can be run here; the reason is printed where it cannot.
+  /// Whether it runs here; otherwise the reason is printed.
   static let isThere: Bool = {
     do {
       let (code, _, error) = try run("read", input: Data())
@@ -65,7 +64,6 @@ struct Witness {
 
   static let missing: Comment = "python3 from 3.9 on, with SQLite 3.37 and libsodium's shared library, is not there"
 
-  /// Has it do `requests`, one after another in one process.
   static func ask<Request: Encodable, Answer: Decodable>(
     _ verb: String, _ requests: [Request], as type: Answer.Type = Answer.self
   ) throws -> [Answer] {
@@ -81,7 +79,6 @@ struct Witness {
     return answers
   }
 
-  /// Has it do one request, and takes the answer as it is.
   static func askPlainly(_ verb: String, _ request: some Encodable) throws -> [String: Any] {
     let (code, output, error) = try run(verb, input: JSONEncoder().encode(request))
     guard code == 0, let answer = try JSONSerialization.jsonObject(with: output) as? [String: Any] else {
@@ -90,14 +87,13 @@ struct Witness {
     return answer
   }
 
-  /// What `Fixtures/Vectors/format-1.json` is to hold.
   static func vectors() throws -> Data {
     let (code, output, error) = try run("vectors", input: Data())
     guard code == 0 else { throw Failed(what: "the witness ended with \(code): \(error)") }
     return output
   }
 
-  /// What it prints for a person who types `passphrase`, one line, for the vault at `path`.
+  /// Its one line of output for a person who types `passphrase`, for the vault at `path`.
   static func items(of path: String, passphrase: Data) throws -> [[String: Any]] {
     let (code, output, error) = try run("items", path, input: passphrase)
     guard code == 0, let items = try JSONSerialization.jsonObject(with: output) as? [[String: Any]] else {
@@ -106,7 +102,7 @@ struct Witness {
     return items
   }
 
-  /// Input and output are files, so that neither side ever waits for the other.
+  /// Input and output are files, so neither side ever waits for the other.
   private static func run(_ words: String..., input: Data) throws -> (code: Int32, output: Data, error: String) {
     let folder = try TestFolder("witness")
     func file(_ name: String, _ content: Data) throws -> URL {

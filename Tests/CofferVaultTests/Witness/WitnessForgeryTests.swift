@@ -10,27 +10,26 @@ import Testing
 @testable import CofferVaultFormat
 @testable import CofferVaultRows
 
-/// What a program in Python forges, without a key or with one of the past, and what it seals otherwise than the text of the
-/// format allows.
+/// Forgeries by a Python program without a key or with a past one, and seals that violate the format.
 @Suite(.enabled(if: Witness.isThere, Witness.missing)) struct WitnessForgeryTests {
   // MARK: Forged vaults
 
   struct Forgery: Encodable {
     let path: String, epoch: UInt64
     var sameVault = true
-    /// An older copy, of whoever had the key then, and what opened it.
+    /// An older copy, from a holder of the key at that time, and its key.
     var old: String?
     var keyFile: HexBytes?
   }
 
   struct Forged: Decodable { let vault: String }
 
-  /// What whoever opens a forged vault knows of the true one.
+  /// The opener's knowledge of the true vault.
   enum Knowledge: CaseIterable {
     case pin, firstInvitation, presentInvitation, nothing
   }
 
-  /// A vault of epoch 2 with a member, a friend who is a recipient, and the copy of epoch 1 that a former member kept.
+  /// A vault of epoch 2 with a member, a friend who is a recipient, and a former member's copy of epoch 1.
   struct Scene {
     let present: TemporaryVault
     let old: TemporaryVault
@@ -65,7 +64,6 @@ import Testing
       }
     }
 
-    /// Forges a copy of the vault for each row.
     func forge(_ rows: [Row]) throws -> [Data] {
       let copies = try rows.map { _ in try present.copy() }
       let requests = zip(rows, copies).map { row, copy in
@@ -78,12 +76,11 @@ import Testing
     }
   }
 
-  /// One who opens a forged vault, with what he knows of the true one, and the refusal that he gets; nil where he opens it.
   struct Opening {
     let who: String, key: Witness.Key, options: VaultOptions, expected: StoreError.Kind?
   }
 
-  /// A forgery, and for each ``Knowledge`` in its order how the friend is refused; nil where he is not.
+  /// A forgery, and the friend's refusal for each ``Knowledge`` in order; nil for none.
   struct Row: CustomTestStringConvertible {
     let testDescription: String
     let epoch: UInt64
@@ -106,7 +103,8 @@ import Testing
     Row(
       testDescription: "without a key, of another id", epoch: 2, sameVault: false,
       friend: [.replaced, .replaced, .replaced, .unproven], owner: .replaced),
-    // The stated limit: he knows L of the epochs up to his removal, and so convinces who knows no later one.
+    // The stated limit: a former member knows L of the epochs up to the removal, and convinces a reader who knows no later
+    // one.
     Row(
       testDescription: "by a former member, in the present epoch", epoch: 2, byFormer: true,
       friend: [.forked, nil, .forked, .unproven], owner: .forked),
@@ -161,7 +159,7 @@ import Testing
   func `what was sealed otherwise than the text allows is refused by both readers`() throws {
     let folder = try TestFolder("malformed")
     let keyFile = HexBytes([UInt8](TemporaryVault.keyFile.utf8))
-    // The short form takes one kind of five, in each run others.
+    // The short form takes one kind in five, others in each run.
     let step = Campaign.size(short: 5, long: 1)
     var random = Random(campaign: "vaults of another layout")
     let request = Malforming(
@@ -181,7 +179,6 @@ import Testing
     print("another writer: \(made.count) vaults of another layout")
   }
 
-  /// All that a program asks of a vault.
   private func readAll(_ path: FilePath) throws {
     let vault = try LockedVault.open(path).unlock(with: TemporaryVault.credentials())
     _ = try vault.verify()

@@ -8,7 +8,7 @@ import Testing
 
 @testable import CofferVault
 
-/// Vaults that Coffer writes are read by a program in Python, which was made from the text of the format alone.
+/// A Python program, made from the format's text alone, reads Coffer's vaults.
 @Suite(.enabled(if: Witness.isThere, Witness.missing)) struct WitnessReadingTests {
   struct Request: Encodable {
     let path: String, pins: String?, invitations: [String]

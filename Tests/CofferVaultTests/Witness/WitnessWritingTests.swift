@@ -9,7 +9,7 @@ import Testing
 @testable import CofferVault
 @testable import CofferVaultFormat
 
-/// Vaults that a program in Python writes, which was made from the text of the format alone, are vaults to Coffer.
+/// Coffer accepts vaults that a Python program, made from the format's text alone, writes.
 @Suite(.enabled(if: Witness.isThere, Witness.missing)) struct WitnessWritingTests {
   struct Request: Encodable {
     let path: String, seed: UInt64, light: Bool
@@ -18,9 +18,9 @@ import Testing
   }
 
   struct Made: Decodable {
-    /// What opens each slot, by its label.
+    /// The secret of each slot, by label.
     let secrets: [String: Secret]
-    /// One of each epoch, the latest last.
+    /// One for each epoch, latest last.
     let invitations: [String]
     let holds: WitnessedVault
 
@@ -75,7 +75,6 @@ import Testing
         Request(path: closed.path.string, seed: 1, light: true, versions: [2, 2]),
       ], as: Made.self)
     let before = try Data(contentsOf: URL(filePath: open.path.string))
-    // Whoever brought it to the later format had one secret, and rows of kinds that are not known here are counted alone.
     #expect(made[0].holds.format == 7 && made[0].secrets.count > 3)
     #expect(made[0].holds.count == UInt64(made[0].holds.records.count) + 6)
     for secret in made[0].secrets.values {
@@ -110,7 +109,6 @@ import Testing
       pins: isPinned ? place.folder.appending("pins") : nil, invitations: try invitation.map { [try Invitation($0)] } ?? [])
   }
 
-  /// Opens a vault with one slot, and finds in it what was written.
   private func expect(
     _ made: Made, at place: TemporaryVault, with secret: Made.Secret, invitation: String?, _ isPinned: Bool
   ) throws {
@@ -125,7 +123,6 @@ import Testing
     try expect(made.holds, in: vault)
   }
 
-  /// Compares what the public calls tell.
   private func expect(_ holds: WitnessedVault, in vault: borrowing UnlockedVault) throws {
     let items = holds.records.filter { $0.kind == 0 && $0.field == "" }
     let listed = try vault.list()
@@ -156,8 +153,7 @@ import Testing
     }
   }
 
-  /// Writes to a vault, and gives it a new key, as one who removes a slot that another program opens does, where there are
-  /// several.
+  /// Writes to a vault and rotates its key, removing a slot that another program opens, if possible.
   private func goOn(_ made: Made, at place: TemporaryVault, with secret: Made.Secret) throws -> WitnessedVault {
     let locked = try LockedVault.open(place.path, options: options(place, made.invitations.last, false))
     let vault = try locked.unlock(with: secret.key.credentials())

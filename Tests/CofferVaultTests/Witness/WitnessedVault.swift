@@ -5,7 +5,7 @@ import Foundation
 @testable import CofferVault
 @testable import CofferVaultFormat
 
-/// Text by its bytes: two strings of Swift are equal where they only look the same.
+/// Text compared by bytes: Swift strings are equal if they are canonically equivalent.
 struct ExactText: Codable, Hashable, Comparable, ExpressibleByStringLiteral {
   let text: String
 
@@ -22,12 +22,11 @@ struct ExactText: Codable, Hashable, Comparable, ExpressibleByStringLiteral {
   static func < (left: Self, right: Self) -> Bool { left.text.utf8.lexicographicallyPrecedes(right.text.utf8) }
 }
 
-/// All that a vault holds, as the program in Python tells it, and as Coffer's own parts do.
+/// A vault's whole content, as the Python program and Coffer's own parts report it.
 struct WitnessedVault: Decodable, Equatable, Sendable {
   struct Slot: Decodable, Equatable {
     let id: String, type: UInt8, alg: UInt8, ops: UInt32, mem: UInt32
     var label: ExactText
-    /// What a slot of type 6 has for its own.
     let other: String?
   }
   struct Replica: Decodable, Equatable {
@@ -54,7 +53,7 @@ struct WitnessedVault: Decodable, Equatable, Sendable {
     replicas: [Replica]
   let records: [Record], log: [Entry], logBegins: UInt64, decided: [Decided]
 
-  /// The parts that differ, for a message that tells no value.
+  /// The parts that differ, for a message that reveals no value.
   func differences(from other: WitnessedVault) -> [String] {
     let (mine, others) = (Mirror(reflecting: self).children, Mirror(reflecting: other).children)
     return zip(mine, others).compactMap { "\($0.value)" == "\($1.value)" ? nil : $0.label }
@@ -62,7 +61,7 @@ struct WitnessedVault: Decodable, Equatable, Sendable {
 }
 
 extension WitnessedVault {
-  /// What Coffer finds in a vault. It is read from the engine, as no public call tells of all parts of the format.
+  /// Coffer's view of a vault, read from the engine, as no public call reports all parts of the format.
   ///
   /// - Parameter decided: the rows of that table, by transaction.
   init(_ vault: OpenVault, decided: [Decided]) throws(StoreError) {
@@ -86,7 +85,7 @@ extension WitnessedVault {
       records: records, log: entries, logBegins: entries.first?.seq ?? 1, decided: decided)
   }
 
-  /// The records of both tables, by name, and what stands where in `rec`, or would.
+  /// The records of both tables by name, and the names by index in `rec`, also of absent ones.
   private static func records(_ view: VerifiedView) throws(StoreError) -> ([Record], [RecordIndex: [ExactText]]) {
     var found: [Record] = []
     var places: [RecordIndex: [ExactText]] = [:]
@@ -111,7 +110,7 @@ extension WitnessedVault {
     return (found, places)
   }
 
-  /// e of each entry of the lineage, of which nothing is kept.
+  /// e of each lineage entry; nothing of the entries is kept.
   private static func earlierEpochs(_ view: VerifiedView) throws(StoreError) -> [UInt64] {
     var entries: [UInt8] = []
     _ = try view.checked { () throws(FormatError) in
@@ -156,7 +155,7 @@ extension WitnessedVault.Record {
 
 extension WitnessedVault.Entry {
   init(_ entry: LogEntry, _ sequence: UInt64, _ subject: [ExactText]?) {
-    // The number of an event that Coffer does not know is not told; the first bytes of the entry have it.
+    // An unknown event's number is not reported; the first bytes of the entry have it.
     self.init(
       seq: sequence, event: entry.encoded(after: .zero)[1], time: entry.time, uid: entry.user, pid: entry.process,
       program: ExactText(entry.program), subject: subject, commit: Hex.text(entry.commit.bytes),
@@ -165,7 +164,6 @@ extension WitnessedVault.Entry {
 }
 
 extension TemporaryVault {
-  /// The rows of `decided`, which no seal covers.
   func decided() throws -> [WitnessedVault.Decided] {
     let rows = try hex("SELECT coalesce(group_concat(lower(hex(txid)) || ' ' || outcome || ' ' || time, ','), '') FROM decided")
     return rows.split(separator: ",").compactMap { row in

@@ -1,20 +1,20 @@
 internal import Foundation
 internal import SystemPackage
 
-/// The processes of `Tests/CrashStates`, where a file system of another's loses what was not synchronized: they change a store as
-/// a seed says, and tell before each change what the store is to be after it.
+/// The processes of `Tests/CrashStates`, where a foreign file system loses unsynchronized data: they change a store by a
+/// seed, and print each expected state before the change.
 ///
-/// `TestTool live-vault VAULT KEYFILE SEED COUNT` · `live-plain FOLDER DOMAIN SEED COUNT` · `look`. With `COFFER_TEST_PINS` in
-/// the environment, that is the folder of pins.
+/// `TestTool live-vault VAULT KEYFILE SEED COUNT` · `live-plain FOLDER DOMAIN SEED COUNT` · `look`. `COFFER_TEST_PINS` in
+/// the environment is the folder of pins.
 ///
-/// | line | what it says |
+/// | line | meaning |
 /// |---|---|
-/// | `is STATE` | this was found at the beginning |
-/// | `begin STATE` | a change begins that makes it this |
+/// | `is STATE` | the state at the beginning |
+/// | `begin STATE` | a change to this begins |
 /// | `done` | the change was acknowledged |
-/// | `kept` | all that was acknowledged is now promised to outlast a loss of power: pins, or preferences |
+/// | `kept` | everything acknowledged is now promised to survive a power loss: pins, or preferences |
 enum CrashStateVerbs {
-  /// Does `verb`; false where it is none of these.
+  /// Runs `verb`; false if it is not one of these.
   static func run(_ verb: String, _ arguments: [String]) throws -> Bool {
     switch verb {
     case "live-vault":
@@ -29,7 +29,6 @@ enum CrashStateVerbs {
     return true
   }
 
-  /// Makes one change, and says so before and after.
   static func change<Result>(to state: String, _ body: () throws -> Result) throws {
     VaultVerbs.say("begin \(state)")
     _ = try body()

@@ -5,7 +5,6 @@ internal import CofferTestSupport
 internal import Foundation
 internal import SystemPackage
 
-/// Preferences that are changed one by one and in batches, and folded into the list now and then.
 struct PlainLife {
   private let store: DefaultsStore
   private var random: Random
@@ -17,7 +16,7 @@ struct PlainLife {
     VaultVerbs.say("is \(try Self.state(of: store))")
   }
 
-  /// Everything in the store: `k0=17,left=3,right=3`, where the value of a key is the number with which its text begins.
+  /// The whole store: `k0=17,left=3,right=3`, where a key's value is the number at the start of its text.
   static func state(of store: DefaultsStore) throws -> String {
     try store.names().sorted().map { name in
       guard case .string(let text)? = try store.load(name) else { return "\(name)=?" }

@@ -5,10 +5,10 @@ internal import CofferVault
 internal import Foundation
 internal import SystemPackage
 
-/// Opens stores as they were left, as any program does afterwards, and says what is in them: one line for each line of the input.
+/// Opens leftover stores, as any program does, and prints their content: one line for each input line.
 ///
-/// `vault VAULT KEYFILE PINS` verifies the vault as well, and `PINS` may be `-`. `plain FOLDER DOMAIN`; `pair HOME KEYFILE`. The
-/// answer is `found STATE`, or `error KIND: …`.
+/// `vault VAULT KEYFILE PINS` verifies the vault as well, and `PINS` may be `-`. `plain FOLDER DOMAIN`; `pair HOME KEYFILE`.
+/// The answer is `found STATE`, or `error KIND: …`.
 enum StateReader {
   static func answer() {
     while let line = readLine() {
@@ -26,7 +26,7 @@ enum StateReader {
       let vault = try LockedVault.open(.file(FilePath(words[1])), options: options).unlock(with: VaultVerbs.credentials(words[2]))
       let state = try "\(VaultLife.State(of: vault))"
       _ = try vault.verify()
-      // Writes as ever: what is left can be used, and not only read. The state is the same afterwards.
+      // The remaining vault can be written too. Its state is the same afterwards.
       let name = try ItemName(service: "later")
       try vault.set(SecretForm(VaultVerbs.secret("later")), for: name)
       try vault.remove(name)

@@ -5,15 +5,13 @@ internal import CofferVault
 internal import Foundation
 internal import SystemPackage
 
-/// A vault that is changed in every way that a seed thinks of: items, batches of them, slots, its key; and that is locked now and
-/// then.
+/// A vault changed by a seed in every way: items, batches, slots, key; and locked at times.
 struct VaultLife {
   private let path: FilePath
   private let keyFile: String
   private var random: Random
   private var state = State()
 
-  /// What the life makes of the vault.
   struct State: CustomStringConvertible {
     var epoch: UInt64 = 1
     var slots = 1
@@ -49,7 +47,7 @@ struct VaultLife {
     random = Random(seed: seed)
   }
 
-  /// Makes some `count` changes, over as many openings of the vault as the seed says; makes the vault where there is none.
+  /// Makes about `count` changes, over the seed's number of openings.
   mutating func live(_ count: Int) throws {
     var left = count
     while left > 0 {
@@ -116,7 +114,7 @@ struct VaultLife {
     }
   }
 
-  /// The vault gets a new key with it.
+  /// This also gives the vault a new key.
   private mutating func removeSlot(_ vault: borrowing UnlockedVault) throws {
     guard let slot = try vault.slots().first(where: { !$0.isInUse }) else { return }
     state.slots -= 1

@@ -7,12 +7,13 @@ internal import CofferVault
 internal import Foundation
 internal import SystemPackage
 
-/// A process that works on both stores at random, and notes each call and each answer in a record that other processes append to
-/// as well: `TestTool record HOME KEYFILE RECORD SEED COUNT [MILLISECONDS]`, with how long the agent may take for an answer,
-/// where it is asked. Where the vault is on a server, the preferences are settings beside it.
+/// A process that works on both stores at random, and appends each call and answer to a shared record: `TestTool record HOME
+/// KEYFILE RECORD SEED COUNT [MILLISECONDS]`, with the agent's time limit if it is used. With a vault on a server, the
+/// preferences are settings there.
 ///
-/// The record's lines are those of ``/CofferTestSupport/RecordedOperation``. A call is noted before anything is done, and an
-/// answer after it came, each by one write(2). A kill may cut it: each line begins with an end of line, and ends with a period.
+/// The record's lines are those of ``/CofferTestSupport/RecordedOperation``. A call is recorded before anything is done, and
+/// an answer after it came, each by one write(2). A kill may cut it: each line begins with an end of line, and ends with a
+/// period.
 struct Recorder {
   private let plain: any LayeredStore
   private let vault: any DecidingStore
@@ -95,7 +96,6 @@ struct Recorder {
 
   // MARK: The record
 
-  /// A change, whose answer says no more than its call.
   private func change(_ call: [String], _ body: () throws -> Void) throws {
     try ask(call) {
       try body()
@@ -103,15 +103,13 @@ struct Recorder {
     }
   }
 
-  /// A question, which `body` answers.
   private func ask(_ call: [String], _ body: () throws -> [String]) throws {
     write("call", call)
     do { write("ok", try body()) } catch let error as StoreError {
       switch error.kind {
-      // Nothing was changed.
       case .busy, .conflict: write("failed", [])
       case .unreachable where isOnServer: write("failed", [])
-      // What became of it is not known, or this process cannot go on: the call stays without an answer, and the process ends.
+      // The outcome is unknown, or this process cannot continue: the call stays unanswered.
       default:
         FileHandle.standardError.write(Data("\(error)\n".utf8))
         exit(3)

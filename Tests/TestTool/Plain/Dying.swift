@@ -5,7 +5,6 @@ internal import Foundation
 internal import Synchronization
 internal import SystemPackage
 
-/// Processes that kill themselves between two effects on the disk.
 enum Dying {
   private static func calls(dyingAt step: String, from first: Int = 1) -> SystemCalls {
     var calls = SystemCalls()
@@ -34,7 +33,7 @@ enum Dying {
     try store.synchronize()
   }
 
-  /// Opens a domain that is not there yet, and is killed at the call of this number.
+  /// Opens a new domain, and is killed at the call of this number.
   static func open(_ folder: FilePath, _ domain: String, _ rest: [String]) throws {
     let calls = FaultPoint(at: Int(rest[0]) ?? 0, .death).wrapping(SystemCalls())
     _ = try DefaultsStore.open(domain: domain, in: folder, options: options(calls))
@@ -58,7 +57,7 @@ enum Dying {
     try store.save(.bool(true), for: "never")
   }
 
-  /// Opens a domain, whose journal is mapped, and reads behind the end of another file that is mapped.
+  /// Opens a domain with a mapped journal, and reads behind the end of another mapped file.
   static func bus(_ folder: FilePath, _ domain: String, _ rest: [String]) {
     if rest[0] == "handled" { signal(SIGBUS) { _ in _exit(7) } }
     do { try DefaultsStore.open(domain: domain, in: folder).save(.integer(1), for: "a") } catch { return print(error) }
@@ -84,7 +83,7 @@ enum Dying {
       })
   }
 
-  /// Opens with or without a lookup, writes another key, and tells what became of `a` and `b`.
+  /// Opens with or without a lookup, writes another key, and prints `a` and `b`.
   static func outcome(_ folder: FilePath, _ domain: String, _ rest: [String]) throws {
     let lookup = lookup(rest[0])
     let store = try DefaultsStore.open(
@@ -96,7 +95,7 @@ enum Dying {
     }
   }
 
-  /// The outcomes that files of a folder tell, named by the transactions; `mode` is `unreadable` where none of them can be read.
+  /// Outcomes from a folder's files, named by the transactions; with `mode` `unreadable` none can be read.
   static func lookup(_ mode: String) -> DecisionLookup {
     DecisionLookup(
       outcome: { (id, place) throws(StoreError) in try Self.recorded(id, place, mode) },

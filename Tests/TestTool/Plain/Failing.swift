@@ -4,7 +4,6 @@ internal import CofferStorage
 internal import Foundation
 internal import SystemPackage
 
-/// Each call of a scenario fails once, in every way: the error is typed, nothing is lost, and the next attempt works.
 enum Failing {
   static func run(_ folder: FilePath, _ rest: [String]) throws {
     let faults: [(String, FaultPoint.Fault)] = [
@@ -29,7 +28,6 @@ enum Failing {
     print("runs \(runs)")
   }
 
-  /// Nothing here depends on what a power loss would leave.
   private static func patient(_ isMapped: Bool) -> SystemCalls {
     var calls = FaultPoint.calls(isMapped: isMapped)
     calls.synchronize = { _ in 0 }

@@ -4,14 +4,11 @@ internal import CofferStorage
 internal import Foundation
 internal import Synchronization
 
-/// One call among all that a store makes, and what becomes of it.
 final class FaultPoint: Sendable {
   enum Fault: Sendable {
-    /// The process is killed before the call.
     case death
-    /// The call fails with this number.
     case failure(Int32)
-    /// A write or read does only the first half of its bytes.
+    /// A write or read stops after half of its bytes.
     case half
   }
 
@@ -24,10 +21,10 @@ final class FaultPoint: Sendable {
     self.fault = fault
   }
 
-  /// Whether the store made so many calls that the fault came.
+  /// Whether the store made enough calls for the fault.
   var cameToPass: Bool { seen.load(ordering: .relaxed) >= number }
 
-  /// The real calls, with or without a journal that is written through memory.
+  /// The real calls, with a mapped journal or not.
   static func calls(isMapped: Bool) -> SystemCalls {
     var calls = SystemCalls()
     if !isMapped { calls.fileSystem = { _ in 0x9123_683E } }  // btrfs
@@ -53,11 +50,11 @@ final class FaultPoint: Sendable {
     }
   }
 
-  /// `calls` with the fault at its place.
+  /// `calls` with the fault in place.
   func wrapping(_ calls: SystemCalls) -> SystemCalls {
     var wrapped = calls
     wrapped.open = { self.failure() ?? calls.open($0, $1, $2) }
-    // Giving a lock back cannot fail: the kernel has nothing to refuse.
+    // Unlocking cannot fail: the kernel has nothing to refuse.
     wrapped.lock = { $1 == LOCK_UN ? calls.lock($0, $1) : self.failure() ?? calls.lock($0, $1) }
     wrapped.allocate = { self.failure() ?? calls.allocate($0, $1, $2) }
     wrapped.synchronize = { self.failure() ?? calls.synchronize($0) }

@@ -1,6 +1,6 @@
 internal import Foundation
 
-/// Shows Foundation's `UserDefaults` failing at what Coffer promises, by the numbers of the tests. Prints what it did.
+/// Shows Foundation's `UserDefaults` breaking Coffer's promises, by the numbers of the tests. Prints its actions.
 enum FoundationFaults {
   static func show(_ number: String, _ domain: String, _ rest: [String]) {
     guard let defaults = UserDefaults(suiteName: domain) else { return print("no suite") }

@@ -5,9 +5,9 @@ internal import Foundation
 internal import SystemPackage
 internal import CofferTestSupport
 
-/// Bytes from strangers: property lists, journals and command lines, all made from one seed. Prints what went wrong.
+/// Hostile bytes from one seed: property lists, journals and command lines. Prints failures.
 enum Fuzz {
-  /// Without waiting for a disk: what is tested is what is written.
+  /// Without syncs: only the written bytes are tested.
   private static func open(_ folder: FilePath, _ arguments: [String] = []) throws(StoreError) -> DefaultsStore {
     var options = EngineOptions()
     options.calls.synchronize = { _ in 0 }
@@ -55,7 +55,7 @@ enum Fuzz {
     for number in 0..<count {
       try removeFiles(folder)
       let data = mutated(number % 4 == 0 ? all[number / 4 % all.count] : good[number % good.count], &random)
-      // A list that was just written might be half written, and gets a second chance.
+      // A newly written list might be half written, and gets a second chance.
       let old: [FileAttributeKey: Any] = [.modificationDate: Date(timeIntervalSince1970: 1e9)]
       guard FileManager.default.createFile(atPath: list, contents: data) else { exit(4) }
       try FileManager.default.setAttributes(old, ofItemAtPath: list)
@@ -74,7 +74,7 @@ enum Fuzz {
     print("done \(count), \(readable) of them readable")
   }
 
-  /// A write to one key and a fold leave all other values as they are.
+  /// A write to one key and a fold leave all other values unchanged.
   private static func keepsAll(of store: DefaultsStore, _ folder: FilePath, _ what: String) throws(StoreError) {
     var values = try Scenario.values(in: store)
     do throws(StoreError) { try store.save(.integer(42), for: "written by the test") } catch {
@@ -120,7 +120,7 @@ enum Fuzz {
     print("done \(count), \(readable) of them readable")
   }
 
-  /// Half of the changes go to the header's fields and the first records, which random places would seldom meet.
+  /// Half of the changes are in the header and the first records, which random offsets seldom hit.
   private static func mutatedJournal(_ sample: Data, _ random: inout Random) -> Data {
     guard Bool.random(using: &random) else { return mutated(sample, &random) }
     var data = sample

@@ -5,7 +5,6 @@ internal import Foundation
 internal import Synchronization
 internal import SystemPackage
 
-/// Processes that others observe, or that observe others.
 enum Observed {
   private static func open(
     _ folder: FilePath, _ domain: String, _ calls: SystemCalls = SystemCalls()
@@ -16,7 +15,7 @@ enum Observed {
     return try DefaultsStore.open(domain: domain, in: folder, options: options)
   }
 
-  /// Sets `n` to the monotonic time in nanoseconds for each line of its input, never folds, and stays until that ends.
+  /// Sets `n` to the monotonic time in nanoseconds for each input line, never folds, and stays until the input ends.
   static func pace(_ folder: FilePath, _ domain: String) throws {
     let store = try open(folder, domain)
     while readLine() != nil {
@@ -26,7 +25,7 @@ enum Observed {
     }
   }
 
-  /// Opens the domain, waits for a line of its input, sets a value and dies where it would tell those who watch.
+  /// Opens the domain, waits for an input line, sets a value and dies before it notifies observers.
   static func dieBeforeBell(_ folder: FilePath, _ domain: String) throws {
     var calls = SystemCalls()
     let isOpen = Atomic<Bool>(false)
@@ -43,7 +42,6 @@ enum Observed {
     print("survived")
   }
 
-  /// Observes, forks, and lets the child try to observe and set.
   static func forked(_ folder: FilePath, _ domain: String) throws {
     let store = try open(folder, domain)
     let heard = DispatchSemaphore(value: 0)
@@ -76,8 +74,8 @@ enum Observed {
     subscription.cancel()
   }
 
-  /// A lock of the runtime that another thread holds at a fork is held in the child for ever: until no other thread has anything
-  /// to do, as proc(5) has it, in five looks one after the other.
+  /// A runtime lock that another thread holds during a fork stays held in the child. This waits until no other thread is
+  /// active, by proc(5), in five consecutive checks.
   private static func waitForIdleThreads() throws {
     let own = "\(getpid())"
     var looks = 0
@@ -85,7 +83,7 @@ enum Observed {
       usleep(10_000)
       let threads = try FileManager.default.contentsOfDirectory(atPath: "/proc/self/task").filter { $0 != own }
       let isIdle = threads.allSatisfy { thread in
-        // A thread may end between the two questions.
+        // A thread may end between the two reads.
         let line = FileManager.default.contents(atPath: "/proc/self/task/\(thread)/stat").map {
           String(decoding: $0, as: UTF8.self)
         }
@@ -95,7 +93,7 @@ enum Observed {
     }
   }
 
-  /// Prints how long after each `n` of ``pace(_:_:_:)`` it was told, in microseconds, after `count` of them.
+  /// Prints the delay of each notification after `n` of ``pace(_:_:_:)``, in microseconds, after `count` of them.
   static func latency(_ folder: FilePath, _ domain: String, _ rest: [String]) throws {
     let store = try open(folder, domain)
     let count = Int(rest[0]) ?? 0
@@ -116,7 +114,6 @@ enum Observed {
     )
   }
 
-  /// Prints what one `set` costs.
   static func cost(_ folder: FilePath, _ domain: String) throws {
     let store = try open(folder, domain)
     func microseconds(_ count: Int = 200_000) throws -> Double {
@@ -136,7 +133,6 @@ enum Observed {
     print("set, watched by another process \(try microseconds()) µs")
   }
 
-  /// Prints what is told of the domain, until killed.
   static func observe(_ folder: FilePath, _ domain: String) throws {
     let store = try open(folder, domain)
     let subscription = try store.changes.subscribe { event in

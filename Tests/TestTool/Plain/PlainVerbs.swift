@@ -4,9 +4,9 @@ internal import CofferStorage
 internal import Foundation
 internal import SystemPackage
 
-/// What another process does with a plain store: `TestTool <verb> <folder> <domain> …`.
+/// Another process with a plain store: `TestTool <verb> <folder> <domain> …`.
 enum PlainVerbs {
-  /// Does `verb`; false where it is none of a plain store.
+  /// Runs `verb`; false if it is not a plain store verb.
   static func run(_ verb: String, _ arguments: [String]) throws -> Bool {
     do { return try perform(verb, arguments) } catch {
       print("error: \(error)")

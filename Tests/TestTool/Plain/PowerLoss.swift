@@ -6,10 +6,9 @@ internal import Synchronization
 internal import SystemPackage
 internal import CofferTestSupport
 
-/// What a disk may hold after the power went: of everything that was not synchronized, any part, in units of 512 bytes and in
-/// any order. The effects of a store's life are recorded, then lost again and again, each time in another way.
+/// Possible disk states after a power loss: of unsynchronized data any part, in units of 512 bytes and in any order. A
+/// store's effects are lost repeatedly in different ways.
 enum PowerLoss {
-  /// One effect on the disk, in the order in which the store brought it about.
   enum Effect {
     case create(String, file: Int)
     case write(file: Int, offset: Int, [UInt8])
@@ -18,9 +17,8 @@ enum PowerLoss {
     case rename(String, String)
     case exchange(String, String)
     case unlink(String)
-    /// The store said that so many steps are durable.
+    /// The store reported that so many steps are durable.
     case promised(Int)
-    /// The store has set what the step of this number sets.
     case began(Int)
   }
 
@@ -78,7 +76,7 @@ enum PowerLoss {
     return steps
   }()
 
-  /// A transaction that the other store has, of which the life never hears: each fold keeps it.
+  /// A pending transaction of the other store, unknown here: each fold keeps it.
   private static func pending(_ name: String) -> Step {
     let form = PlainForm.string(String(repeating: name, count: 400))
     return Step(values: [name: form], isPromise: true) { store in
@@ -97,13 +95,12 @@ enum PowerLoss {
     outcome: { (_, _) throws(StoreError) in .committed }, settle: { (_, _) throws(StoreError) in .committed },
     forget: { (_, _) throws(StoreError) in })
 
-  /// What is wrong with what is left; nil where every promise is kept.
+  /// The error found in the remaining files; nil if every promise is kept.
   private static func complaint(_ folder: FilePath, _ steps: [Step], promised: Int, began: Int) -> String? {
     do throws(StoreError) {
       let store = try Scenario.open(folder, "d", SystemCalls(), committed)
       for name in Set(steps.flatMap(\.values.keys)).sorted() {
         let all = steps.enumerated().compactMap { number, step in step.values[name].map { (number, $0) } }
-        // The value at the last promise, and any that was set since.
         let kept = all.last { $0.0 <= promised }?.1
         let later = all.filter { $0.0 > promised && $0.0 <= began }.map(\.1)
         let found = try store.load(name)
@@ -117,7 +114,7 @@ enum PowerLoss {
 
   // MARK: The disk
 
-  /// The files that are left of `effects`.
+  /// The files that remain of `effects`.
   private struct Disk {
     private(set) var files: [String: [UInt8]] = [:]
     private(set) var promised = -1, began = -1
@@ -140,7 +137,7 @@ enum PowerLoss {
         case .began(let step): began = step
         }
       }
-      // Names change in order; how far they got is open.
+      // Names change in order, but how far they got is open.
       for change in pendingNames.prefix(Int.random(in: 0...pendingNames.count, using: &random)) { Self.apply(change, &names) }
       for (name, file) in names {
         var content = durable[file] ?? []
@@ -165,7 +162,6 @@ enum PowerLoss {
       content.replaceSubrange(offset..<offset + bytes.count, with: bytes)
     }
 
-    /// Each sector that the write touches got to the disk, or did not.
     private static func tear(_ bytes: [UInt8], at offset: Int, _ content: inout [UInt8], _ random: inout Random) {
       var start = 0
       while start < bytes.count {
@@ -175,7 +171,7 @@ enum PowerLoss {
       }
     }
 
-    /// The kernel that comes up is another one.
+    /// The next kernel boot differs.
     private mutating func forgetBoot() {
       guard var journal = files[".d.plist.coffer"], journal.count >= 32 else { return }
       journal.replaceSubrange(16..<32, with: [UInt8](repeating: 0xAA, count: 16))
@@ -183,7 +179,7 @@ enum PowerLoss {
     }
   }
 
-  /// Notes what a store does to its files. The journal is written by calls, so that each write is seen.
+  /// Records a store's changes to its files. The journal is written by calls, which are visible.
   private final class Recorder: Sendable {
     private struct State {
       var effects: [Effect] = []
@@ -205,7 +201,7 @@ enum PowerLoss {
         if fd >= 0 { self.opened(fd, FilePath(path), flags) }
         return fd
       }
-      // A file without a name is no effect on the folder until it is given one.
+      // An unnamed file changes the folder only once it gets a name.
       calls.openUnnamed = { folder, mode in
         let fd = real.openUnnamed(folder, mode)
         if fd >= 0 {
@@ -227,7 +223,6 @@ enum PowerLoss {
         return result
       }
       calls.allocate = { fd, offset, count in
-        // What is there stays: zeros come behind the end alone.
         var status = stat()
         let begin = fstat(fd, &status) == 0 ? max(offset, Int(status.st_size)) : offset
         if begin < offset + count { self.wrote(fd, begin, [UInt8](repeating: 0, count: offset + count - begin)) }

@@ -4,7 +4,7 @@ internal import CofferStorage
 internal import Foundation
 internal import SystemPackage
 
-/// A fixed life of a domain: sets, removals, a batch, an update, folds and a close, and what must be there after each step.
+/// A fixed life of a domain, and the expected values after each step.
 enum Scenario {
   typealias Values = [String: PlainForm]
 
@@ -36,7 +36,7 @@ enum Scenario {
       batch.writes = ["b": .set(.bool(true)), "c": .set(.real(0.5))]
       try store.commit(batch, decision: nil)
     }
-    // More than one step of room, so that the journal must grow.
+    // More than one allocation step, so that the journal must grow.
     let large = PlainForm.data(Data(repeating: 7, count: 100_000))
     add("set large", ["large": large]) { try $0.save(large, for: "large") }
     add("synchronize again", [:]) { try $0.synchronize() }
@@ -55,15 +55,13 @@ enum Scenario {
     return try DefaultsStore.open(domain: domain, in: folder, options: options)
   }
 
-  /// Everything that a new process finds.
   static func values(in store: DefaultsStore) throws(StoreError) -> Values {
     var values: Values = [:]
     for name in try store.names() { values[name] = try store.load(name) }
     return values
   }
 
-  /// Runs all steps, telling on standard output when each is acknowledged: `mapped` or `calls`, and the number of the call
-  /// that the process does not survive.
+  /// Runs all steps, printing each acknowledgment: `mapped` or `calls`, and the number of the fatal call.
   static func live(_ folder: FilePath, _ domain: String, _ rest: [String]) throws {
     var calls = FaultPoint.calls(isMapped: rest[0] == "mapped")
     if rest.count > 1, let number = Int(rest[1]) { calls = FaultPoint(at: number, .death).wrapping(calls) }
@@ -74,14 +72,13 @@ enum Scenario {
     }
   }
 
-  /// Examines folders, each followed by the number of steps that were acknowledged in it.
   static func examine(_ rest: [String]) throws {
     for index in stride(from: 0, to: rest.count, by: 2) {
       do { try examine(FilePath(rest[index]), "d", Int(rest[index + 1]) ?? 0) } catch { print("\(rest[index]): \(error)") }
     }
   }
 
-  /// Prints what is wrong with the domain when `count` steps were acknowledged; nothing where nothing is.
+  /// Prints faults of the domain after `count` acknowledged steps, if any.
   private static func examine(_ folder: FilePath, _ domain: String, _ count: Int) throws {
     let store = try open(folder, domain)
     let found = try values(in: store)

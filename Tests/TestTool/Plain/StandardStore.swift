@@ -2,14 +2,13 @@ internal import CofferDefaults
 internal import CofferPlatform
 internal import CofferStorage
 
-/// Asks the standard store, and another of the same domain and command line, the same questions.
+/// Compares the standard store with another of the same domain and command line.
 enum StandardStore {
   private struct Keys: KeySpace {
     let theme = StorageKey("theme", secret: String.self)
   }
 
-  /// Prints for each question what it is and both answers; or, where the domain cannot be opened, why, and what is known all the
-  /// same.
+  /// Prints each question and both answers; or why the domain cannot be opened, and the facts known anyway.
   static func ask() throws {
     let standard = DefaultsStore.standard
     let opened: DefaultsStore

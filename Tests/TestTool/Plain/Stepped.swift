@@ -4,8 +4,8 @@ internal import CofferStorage
 internal import Foundation
 internal import SystemPackage
 
-/// A process that does what each line of its input says, and answers each with a line:
-/// `set NAME NUMBER`, `transact NAME NAME NUMBER`, `synchronize`, `read`.
+/// A process that executes and answers each input line: `set NAME NUMBER`, `transact NAME NAME NUMBER`, `synchronize`,
+/// `read`.
 enum Stepped {
   static func run(_ folder: FilePath, _ domain: String, _ rest: [String]) throws {
     let decisions = rest[0]
@@ -26,7 +26,7 @@ enum Stepped {
       var batch = Batch<Plain>()
       batch.writes = [words[1]: .set(number), words[2]: .set(number)]
       let decision = Decision(place: decisions) { (id) throws(StoreError) in
-        // Whoever settles it first has decided.
+        // The first to settle it has decided.
         guard let id, !FileManager.default.fileExists(atPath: "\(decisions)/\(id).dropped"),
           FileManager.default.createFile(atPath: "\(decisions)/\(id)", contents: Data("\(words[1]) \(words[3])".utf8))
         else { throw StoreError(.busy, "dropped meanwhile", cure: "none") }
@@ -34,7 +34,7 @@ enum Stepped {
       try store.commit(batch, decision: decision)
     case "synchronize": try store.synchronize()
     default:
-      // An empty line would be a process that has died.
+      // An empty line would look like a dead process.
       let values = try store.contents().map { name, form in
         if case .integer(let value) = form { "\(name)=\(value)" } else { name }
       }
@@ -43,7 +43,7 @@ enum Stepped {
     return "done"
   }
 
-  /// The names that stand in the message, in quotes.
+  /// The quoted names in the message.
   private static func moved(_ error: StoreError) -> String {
     (["moved"] + error.what.matches(of: /'([^']*)'/).map { String($0.1) }).joined(separator: " ")
   }

@@ -4,7 +4,7 @@ internal import CofferStorage
 internal import Foundation
 internal import SystemPackage
 
-/// Threads of one process that read, write, fold and observe at the same time: to be run under ThreadSanitizer as well.
+/// Threads of one process that read, write, fold and observe in parallel; also run under ThreadSanitizer.
 enum Threads {
   static func run(_ folder: FilePath, _ domain: String, _ rest: [String]) throws {
     let store = try DefaultsStore.open(domain: domain, in: folder)

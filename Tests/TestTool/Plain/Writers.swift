@@ -5,10 +5,9 @@ internal import Foundation
 internal import Synchronization
 internal import SystemPackage
 
-/// Processes that write, and tell their parent what was acknowledged.
+/// Processes that write, and report acknowledged writes.
 enum Writers {
-  /// Does `body` again where others were in the way for so long that it gave up: on a machine that is busy enough they are, and
-  /// an error then says that nothing was changed.
+  /// Repeats `body` if others held the lock for too long, as on a very busy machine; then nothing was changed.
   static func patiently<Value>(_ body: () throws(StoreError) -> Value) throws(StoreError) -> Value {
     while true {
       do { return try body() } catch { guard error.kind == .busy else { throw error } }
@@ -28,7 +27,7 @@ enum Writers {
     try patiently { () throws(StoreError) in try store.synchronize() }
   }
 
-  /// Writes and observes for the first time while no descriptor is free, and tells what became of it.
+  /// First writes and observes without a free descriptor, and reports the results.
   static func starved(_ folder: FilePath, _ domain: String) throws {
     let store = try DefaultsStore.open(domain: domain, in: folder)
     var few = rlimit(rlim_cur: 64, rlim_max: 64)
@@ -37,14 +36,14 @@ enum Writers {
     while case let descriptor = dup(0), descriptor >= 0 { held.append(descriptor) }
     try store.save(.string("v"), for: "k")
     do throws(StoreError) { _ = try store.changes.subscribe { _ in } } catch { print("observing: \(error.kind)") }
-    // With one alone a watch is made, and has none for anything else.
+    // With only one, a watch is made, and no other descriptor is free.
     if let one = held.popLast() { close(one) }
     let changes = Collected()
     let subscription = try store.changes.subscribe { _ in changes.add() }
     try store.save(.string("w"), for: "k")
     while changes.count == 0 { usleep(1_000) }
     for descriptor in held { close(descriptor) }
-    // By itself: the idle fold met the same, and tries again.
+    // Without a call: the idle fold failed the same way, and tries again.
     let list = folder.appending(domain + ".plist").string
     while !(FileManager.default.contents(atPath: list)?.contains(Data("<string>w</string>".utf8)) ?? false) { usleep(10_000) }
     print("\(try store.load("k") ?? .bool(false))")
@@ -57,7 +56,6 @@ enum Writers {
     func add() { number.add(1, ordering: .relaxed) }
   }
 
-  /// Increments one counter.
   static func count(_ folder: FilePath, _ domain: String, _ rest: [String]) throws {
     let store = try open(folder, domain)
     for _ in 0..<(Int(rest[0]) ?? 0) {
@@ -70,7 +68,7 @@ enum Writers {
     }
   }
 
-  /// Sets `k` to 1, 2, 3 …, writing each number to standard output once it is acknowledged, until killed.
+  /// Sets `k` to 1, 2, 3 …, writing each acknowledged number to standard output, until killed.
   static func acknowledge(_ folder: FilePath, _ domain: String) throws {
     let store = try DefaultsStore.open(domain: domain, in: folder)
     var number: Int64 = 0
@@ -78,13 +76,12 @@ enum Writers {
     while true {
       number += 1
       try store.save(.integer(number), for: "k")
-      // Makes folds come often as well.
+      // Makes frequent folds.
       if number % 50 == 0 { try store.synchronize() }
       _ = withUnsafeBytes(of: number) { unsafe Glibc.write(1, $0.baseAddress, $0.count) }
     }
   }
 
-  /// Rewrites a large list again and again.
   static func large(_ folder: FilePath, _ domain: String) throws {
     let store = try DefaultsStore.open(domain: domain, in: folder)
     for round in 0..<400 {
@@ -93,7 +90,7 @@ enum Writers {
     }
   }
 
-  /// Reads everything and folds, until killed or told how often; prints an error where a value is not a number.
+  /// Reads everything and folds, until killed or for a given count; prints an error for a value that is no number.
   static func churn(_ folder: FilePath, _ domain: String, _ rest: [String]) throws {
     let store = try open(folder, domain)
     for round in 0..<(Int(rest[0]) ?? 0) {
@@ -115,7 +112,6 @@ enum Writers {
     print(try store.load(key).map { "\($0)" } ?? "nothing")
   }
 
-  /// Takes the lock and stops.
   static func hold(_ folder: FilePath, _ domain: String) throws {
     let store = try DefaultsStore.open(domain: domain, in: folder)
     try store.update("held") { (_) throws(StoreError) in
@@ -125,7 +121,7 @@ enum Writers {
     }
   }
 
-  /// Takes the lock, waits for a line, writes, and looks at its value once more.
+  /// Takes the lock, waits for a line, writes, and reads its value again.
   static func holdThenWrite(_ folder: FilePath, _ domain: String) throws {
     let store = try DefaultsStore.open(domain: domain, in: folder)
     try store.update("held") { (_) throws(StoreError) in
@@ -141,7 +137,6 @@ enum Writers {
     try store.close()
   }
 
-  /// Reads and tries to write as a user who may not write the folder.
   static func unprivileged(_ folder: FilePath, _ domain: String) throws {
     guard setgid(65534) == 0, setuid(65534) == 0 else {
       print("cannot drop privileges")
@@ -153,11 +148,11 @@ enum Writers {
     do { try store.synchronize() } catch { print("synchronize \(error.kind)") }
   }
 
-  /// Writes in a forked child, with the parent's store and with one of its own.
+  /// Writes in a forked child, with the parent's store and with its own.
   static func forked(_ folder: FilePath, _ domain: String) throws {
     let store = try DefaultsStore.open(domain: domain, in: folder)
     try store.save(.integer(1), for: "parent")
-    // Swift hides fork, for good reasons; a program's C parts do not ask.
+    // Swift hides fork, for good reasons, but a program's C parts may use it.
     typealias Fork = @convention(c) () -> pid_t
     guard let symbol = dlsym(nil, "fork") else { exit(3) }
     let child = unsafeBitCast(symbol, to: Fork.self)()

@@ -3,7 +3,7 @@ internal import CofferValues
 internal import Foundation
 internal import SystemPackage
 
-/// Begins and ends observations one after the other, with no other alive, and counts what that leaves behind in this process.
+/// Begins and ends observations one by one, with no other alive, and counts leftovers in this process.
 struct Churn {
   private final class Owner: Sendable {}
   private let app: StorageRouter
@@ -26,7 +26,7 @@ struct Churn {
       ("sequence", count, { _ = try app.changes(of: keys.theme) }),
       ("first element", count, { for await _ in try app.changes(of: keys.theme) { break } }),
       ("subject", count, { try app.persistedValue(for: keys.theme).subject().observe(owner) { _ in }() }),
-      // Each looks through the vault once.
+      // Each scans the vault once.
       ("session", count / 10, { try session.observe(owner) { _ in }() }),
     ]
     for (name, times, way) in ways {
@@ -43,7 +43,6 @@ struct Churn {
     print("inotify: \(try Self.inotifyDescriptors())")
   }
 
-  /// Begins to observe while this process may have no more descriptors, and again once it may.
   func beginWithoutDescriptors() throws {
     let owner = Owner()
     var limit = rlimit()
@@ -79,7 +78,6 @@ struct Churn {
     }
   }
 
-  /// Kibibytes of memory that the process has.
   private static func resident() throws -> Int {
     let text = try String(contentsOfFile: "/proc/self/status", encoding: .utf8)
     let line = text.split(separator: "\n").first { $0.hasPrefix("VmRSS:") }

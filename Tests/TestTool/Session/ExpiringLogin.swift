@@ -2,7 +2,6 @@ internal import Coffer
 internal import Foundation
 internal import SystemPackage
 
-/// A session whose credential says until when it holds.
 struct ExpiringLogin {
   struct Token: Codable, Sendable { var text: String, expiry: Date }
 

@@ -5,18 +5,17 @@ internal import CofferStorage
 internal import Foundation
 internal import SystemPackage
 
-/// What another process of a session does: it logs in, logs out, refreshes, and dies where it is told to; or it reads the plain
-/// keys as a process without any passphrase does.
+/// Another process of a session: it logs in, logs out, refreshes, and dies at a given step; or it reads the plain keys
+/// without a passphrase.
 ///
-/// `TestTool login HOME USER [STEP]` · `logout HOME [STEP]` · `refresh HOME STALE [STEP]` · `read-session HOME` · `settle HOME` ·
-/// `churn-subscriptions HOME COUNT` · `exhausted HOME` · `login-until HOME SECONDS` · `renew HOME GO`
+/// `TestTool login HOME USER [STEP]` · `logout HOME [STEP]` · `refresh HOME STALE [STEP]` · `read-session HOME` · `settle
+/// HOME` · `churn-subscriptions HOME COUNT` · `exhausted HOME` · `login-until HOME SECONDS` · `renew HOME GO`
 ///
-/// A refresh appends a line to `HOME/asked` when it is about to ask and one to `HOME/renewals` when its renewal has begun, which
-/// lasts for as long as there is a file `HOME/hold`. `renew` finds the credential of `login-until` expired, says so in
-/// `HOME/asked`, waits for the file `HOME/GO`, and refreshes what it has seen no value of. With `XDG_DATA_HOME` set, files are
-/// where the environment says.
+/// A refresh appends a line to `HOME/asked` before it asks, and one to `HOME/renewals` when its renewal begins, which lasts
+/// while a file `HOME/hold` exists. `renew` finds the credential of `login-until` expired, notes that in `HOME/asked`, waits
+/// for the file `HOME/GO`, and refreshes an unseen value. `XDG_DATA_HOME` moves the files.
 enum SessionVerbs {
-  /// Does `verb`; false where it is none of a session.
+  /// Runs `verb`; false if it is not a session verb.
   static func run(_ verb: String, _ arguments: [String]) async throws -> Bool {
     guard let first = arguments.first else { return false }
     let home = FilePath(first), rest = Array(arguments.dropFirst())
@@ -59,7 +58,7 @@ enum SessionVerbs {
   private static func refresh(_ home: FilePath, _ stale: String, dyingAt step: String?) async throws {
     let opened = try open(home, dyingAt: step)
     try append(to: home.appending("asked"))
-    // Far more than the tests take on a busy machine: how long it lasts is for the file to say.
+    // Far longer than the tests take on a busy machine: the file ends it.
     let token = try await opened.session.refresh(opened.keys.token, replacing: Sealed(stale), within: .seconds(600)) { _ in
       try append(to: home.appending("renewals"))
       if step == "renewing" { DyingVault.die() }
@@ -69,21 +68,19 @@ enum SessionVerbs {
     print(try token.reveal())
   }
 
-  /// Says in the file that this process came so far.
   static func append(to path: FilePath) throws {
     let file = try require(fopen(path.string, "a"))
     fputs("\(getpid())\n", file)
     fclose(file)
   }
 
-  /// Has both stores open, says so, and at a word writes another preference, which settles what a dead process left.
+  /// Opens both stores, reports that, and on input writes another preference, which settles a dead process's transaction.
   private static func settle(_ home: FilePath) throws {
     let opened = try open(home, dyingAt: nil)
     FileHandle.standardOutput.write(Data("open\n".utf8))
     guard readLine() != nil else { return }
     try opened.plain.save(.string("settled"), for: "other")
     FileHandle.standardOutput.write(Data("settled\n".utf8))
-    // Killed here: nothing is closed in order.
     _ = readLine()
   }
 
@@ -95,7 +92,7 @@ enum SessionVerbs {
 
   private static func read(_ home: FilePath) throws {
     let plain = try Places(home: home).openDefaults("app")
-    // Taking the lock is what settles a transaction that a dead process left.
+    // Taking the lock settles a dead process's transaction.
     try plain.save(.string("reader was here"), for: "other")
     for name in ["user", "recent", "theme"] {
       switch try plain.load(name) {

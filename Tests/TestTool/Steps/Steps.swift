@@ -3,24 +3,23 @@ internal import CofferPlatform
 internal import Foundation
 internal import Synchronization
 
-/// The effects of a transaction on what other processes see, each announced before it is made: a driver that reads the
-/// announcements lets this process make one effect at a time, or kills it between two.
+/// A transaction's effects on other processes, each announced before it is made. A driver that reads the announcements makes
+/// one effect at a time, or kills this process between two.
 ///
-/// | step | what comes next |
+/// | step | next effect |
 /// |---|---|
 /// | `lock`, `unlock` | flock(2) of the journal |
 /// | `append` | the store of the word that shows a record to readers |
 /// | `sync` | fdatasync(2) of the journal |
 /// | `begin` | fcntl(2) that takes the vault's write lock |
-/// | `write` | pwrite(2) of a commit's frames into the vault's log, the last of which has the mark of a commit |
-/// | `publish` | the sync of the vault's log and the stores that show the commit to others |
-/// | `release` | fcntl(2) that gives the vault's write lock back |
+/// | `write` | pwrite(2) of a commit's frames into the vault's log; the last one marks the commit |
+/// | `publish` | the sync of the vault's log and the stores that show the commit |
+/// | `release` | fcntl(2) that releases the vault's write lock |
 enum Steps {
-  /// What is done with an announcement.
   enum Mode {
-    /// It is a line of standard output, `at STEP`; the step is made when a line comes from standard input.
+    /// A line `at STEP` on standard output; the step is made when a line comes from standard input.
     case driven
-    /// It is a line of the file, `PROCESS STEP`; the step is made at once.
+    /// A line `PROCESS STEP` in the file; the step is made at once.
     case recorded(FileHandle)
   }
 
@@ -30,7 +29,7 @@ enum Steps {
   }
   private static let state = Mutex(State())
 
-  /// Announces every step of this process from now on, as `mode` says: `driven`, or the path of the file for the record.
+  /// Announces every later step of this process in `mode`: `driven`, or the path of the record.
   static func announce(_ mode: String, _ calls: inout SystemCalls) throws {
     if mode == "driven" {
       state.withLock { $0.mode = .driven }
@@ -44,17 +43,16 @@ enum Steps {
     say("start")
   }
 
-  /// Whether steps are announced.
   static var areAnnounced: Bool { state.withLock { $0.mode != nil } }
 
-  /// Has the record say what this process was told, or what it answered.
+  /// Adds this process's input or answer to the record.
   static func say(_ word: String) {
     state.withLock { state in
       if case .recorded(let file) = state.mode { file.write(Data("\(getpid()) \(word)\n".utf8)) }
     }
   }
 
-  /// Announces `step`, and returns when it may be made. One that is tried again, as its lock is not free, is recorded once.
+  /// Announces `step`, and returns when it may be made. Retries for a taken lock are recorded once.
   static func reach(_ step: String) {
     state.withLock { state in
       switch state.mode {
@@ -65,7 +63,7 @@ enum Steps {
       case .recorded(let file):
         if state.last != step || !["lock", "begin"].contains(step) { file.write(Data("\(getpid()) \(step)\n".utf8)) }
         state.last = step
-        // Others get a chance to come between.
+        // Others may come between.
         usleep(.random(in: 0...300))
       }
     }
@@ -93,14 +91,13 @@ enum Steps {
     _ = set(system, "fcntl", unsafeBitCast(control, to: sqlite3_syscall_ptr.self))
   }
 
-  /// A frame's header: its page, the pages of the file after its commit or zero, and checksums (sqlite.org/fileformat2.html,
+  /// A frame's header: its page, the file's pages after its commit or zero, and checksums (sqlite.org/fileformat2.html,
   /// 4.2).
   private static let (frameHeaderBytes, logHeaderBytes, pageBytes) = (24, 32, 4096)
 
-  /// How far a commit of the vault has come. One thread uses the vault.
   private struct Commit {
     var hasBegun = false, isWriting = false, isLastFrame = false
-    /// The locks of readers that this process has, by their bytes in the file of the log's index.
+    /// The reader locks of this process, by their bytes in the log index's file.
     var readLocks: Set<off_t> = []
   }
   nonisolated(unsafe) private static var commit = Commit()
@@ -122,8 +119,7 @@ enum Steps {
     return written
   }
 
-  /// Where SQLite's locks of the log's index lie in its file: that of writers, and those of readers (sqlite.org/walformat.html,
-  /// 2.3).
+  /// Offsets of SQLite's locks in the log index's file: writers and readers (sqlite.org/walformat.html, 2.3).
   private static let (writeLock, readLocks): (off_t, ClosedRange<off_t>) = (120, 123...127)
 
   private static let control: @convention(c) (Int32, Int32, UnsafeMutableRawPointer?) -> Int32 = {
@@ -131,7 +127,7 @@ enum Steps {
     guard let argument else { return fcntl(descriptor, command, 0) }
     let lock = command == F_SETLK ? argument.assumingMemoryBound(to: flock.self).pointee : flock()
     let isWriter = lock.l_start == writeLock && lock.l_len == 1
-    // Whoever recovers the log takes the lock of writers too, and reads nothing yet.
+    // Recovery of the log takes the writers' lock too, before any read.
     if isWriter, lock.l_type == F_WRLCK, !commit.readLocks.isEmpty {
       reach("begin")
       commit = Commit(hasBegun: true, readLocks: commit.readLocks)

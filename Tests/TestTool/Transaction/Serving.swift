@@ -7,18 +7,18 @@ internal import CofferVault
 internal import Foundation
 internal import SystemPackage
 
-/// A process that has both stores open and does what it is told, line by line: `transact VALUE`, `set VALUE` (the secret alone),
-/// `write VALUE` (another preference), `fold`, `read` (both halves at one moment), `single` (one after the other). Each is
-/// answered by one line. Before it begins it says `begin`, so that a list of system calls shows which of them are the request's.
+/// A process with both stores open that executes input lines: `transact VALUE`, `set VALUE` (the secret alone), `write
+/// VALUE` (another preference), `fold`, `read` (both halves at one moment), `single` (one after the other). Each is answered
+/// by one line. First it prints `begin`, to mark the request's system calls.
 struct Serving {
   private let router: StorageRouter
   private let plain: DefaultsStore
   private let keys = TransactionKeys()
 
   /// - Parameters:
-  ///   - agentMilliseconds: how long the agent of this home may take for an answer; nil to open the vault here.
-  ///   - step: where a transaction dies or, with `stop-` before it, stops; `steps-driven` or `steps-FILE` to announce every step,
-  ///     see ``Steps``; nil for nowhere.
+  ///   - agentMilliseconds: the agent's time limit for an answer; nil to open the vault here.
+  ///   - step: a transaction dies here or, with the prefix `stop-`, stops; `steps-driven` or `steps-FILE` announces every
+  ///     step, see ``Steps``.
   init(_ home: FilePath, keyFile: String, agentMilliseconds: Int?, step: String?) throws {
     plain = try TransactionVerbs.plainStore(home, dyingAt: step)
     let vault: any DecidingStore =
@@ -30,7 +30,7 @@ struct Serving {
             answerTime: .milliseconds(milliseconds)))
       } else { try TransactionVerbs.vaultStore(home, keyFile) }
     router = try StorageRouter(plain: plain, vault: vault, keys: keys)
-    // From here on SQLite's files are open, and what they hold has been read.
+    // From here on SQLite's files are open and read.
     if Steps.areAnnounced { _ = try router.value(for: keys.token) } else { _ = try router.values(keys.token, keys.theme) }
   }
 
@@ -78,7 +78,6 @@ struct Serving {
 }
 
 extension TransactionVerbs {
-  /// Keeps the vault of `home` unlocked until it is killed.
   static func runAgent(_ home: FilePath, _ keyFile: String) throws {
     let vault = place(of: home), folder = home.appending("run")
     let server = try AgentServer(

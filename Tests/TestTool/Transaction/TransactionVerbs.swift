@@ -7,16 +7,16 @@ internal import CofferVault
 internal import Foundation
 internal import SystemPackage
 
-/// What another process does with both real stores: it changes a plain key, another, and a secret in one transaction, and dies
-/// where it is told to; or it reads the plain keys as a process without any passphrase does.
+/// Another process with both real stores: it changes two plain keys and a secret in one transaction, and dies at a given
+/// step; or it reads the plain keys without a passphrase.
 ///
-/// The vault is `vault.sqlite` in HOME, or where the text of the file `place` there says.
+/// The vault is `vault.sqlite` in HOME, or in the place that the file `place` there names.
 ///
 /// `TestTool transact HOME KEYFILE VALUE [STEP]` · `prepare HOME KEYFILE` · `migrate HOME KEYFILE [STEP]` · `contents HOME
-/// KEYFILE` · `serve HOME KEYFILE [MILLISECONDS [STEP]]` · `agent HOME KEYFILE` · `read-preferences HOME` · `record HOME KEYFILE
-/// RECORD SEED COUNT [MILLISECONDS]`
+/// KEYFILE` · `serve HOME KEYFILE [MILLISECONDS [STEP]]` · `agent HOME KEYFILE` · `read-preferences HOME` · `record HOME
+/// KEYFILE RECORD SEED COUNT [MILLISECONDS]`
 enum TransactionVerbs {
-  /// Does `verb`; false where it is none of a transaction.
+  /// Runs `verb`; false if it is not a transaction verb.
   static func run(_ verb: String, _ arguments: [String]) throws -> Bool {
     guard let first = arguments.first else { return false }
     PostgresVaults.use()
@@ -52,7 +52,7 @@ enum TransactionVerbs {
     print("acknowledged")
   }
 
-  /// Stores what the program's first version would, through the files' whole life: list, journal and last good copy.
+  /// Stores data as the program's first version, in all files: list, journal and last good copy.
   private static func prepare(_ home: FilePath, _ keyFile: String) throws {
     let keys = TransactionKeys()
     let plain = try plainStore(home, dyingAt: nil)
@@ -66,7 +66,6 @@ enum TransactionVerbs {
     try router.update(keys.theme) { _ in }
   }
 
-  /// Opens the stores with the keys of the program's next version.
   private static func migrate(_ home: FilePath, _ keyFile: String, dyingAt step: String?) throws {
     let router = try StorageRouter(
       plain: plainStore(home, dyingAt: step), vault: DyingVault(try vaultStore(home, keyFile), step: step), keys: NextKeys())
@@ -74,7 +73,7 @@ enum TransactionVerbs {
     for error in router.migrations.pending { print("pending: \(error)") }
   }
 
-  /// Everything in both stores, `plain theme = old`, once what a dead process left is settled.
+  /// Everything in both stores as `plain theme = old`, after settling.
   private static func contents(_ home: FilePath, _ keyFile: String) throws {
     let plain = try plainStore(home, dyingAt: nil), vault = try vaultStore(home, keyFile)
     try plain.save(.string("reader was here"), for: "other")
@@ -95,7 +94,6 @@ enum TransactionVerbs {
     return try VaultStore(service: "app", vault: vault)
   }
 
-  /// Where the vault of `home` is.
   static func place(of home: FilePath) -> VaultPlace {
     let written = FileManager.default.contents(atPath: home.appending("place").string)
     return written.map { VaultPlace(String(decoding: $0, as: UTF8.self)) } ?? .file(home.appending("vault.sqlite"))
@@ -103,7 +101,7 @@ enum TransactionVerbs {
 
   private static func read(_ home: FilePath) throws {
     let plain = try plainStore(home, dyingAt: nil)
-    // Taking the lock is what settles a transaction that a dead process left.
+    // Taking the lock settles a dead process's transaction.
     try plain.save(.string("reader was here"), for: "other")
     for name in ["theme", "size"] {
       guard case .string(let text)? = try plain.load(name) else { return print("absent") }
@@ -131,7 +129,7 @@ struct TransactionKeys: KeySpace {
   let token = StorageKey("token", secret: String.self)
 }
 
-/// The same program's keys a version later: a preference and a secret have other names, and a preference is a secret now.
+/// The keys a version later: a preference and a secret are renamed, and a preference became a secret.
 struct NextKeys: KeySpace {
   let look = StorageKey("look", default: "absent").renamed(from: "theme")
   let size = StorageKey("size", secret: String.self)

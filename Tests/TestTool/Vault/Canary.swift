@@ -4,8 +4,8 @@ internal import CofferVault
 internal import Foundation
 internal import SystemPackage
 
-/// Uses a vault with a passphrase and a value that come through standard input, straight into guarded memory, then locks it and
-/// waits to be looked at. Passphrase and value have 32 bytes each.
+/// Uses a vault with a passphrase and a value from standard input, in guarded memory, then locks it and waits for
+/// inspection. Both have 32 bytes.
 enum Canary {
   static func sing(_ path: FilePath, _ keyFile: String) throws {
     let passphrase = try read()

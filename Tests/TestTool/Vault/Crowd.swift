@@ -5,8 +5,8 @@ internal import CofferVault
 internal import Foundation
 internal import SystemPackage
 
-/// One of many processes that work on one vault, each with its own items and all with some counters: says each increment once it
-/// is acknowledged, and at the end what it did.
+/// One of many processes on one vault, with its own items and shared counters: prints each acknowledged increment, and
+/// finally its actions.
 enum Crowd {
   static let counters = 4
 
@@ -54,7 +54,6 @@ enum Crowd {
     VaultVerbs.say("done \(done.sorted { $0.key < $1.key }.map { "\($0.key)=\($0.value)" }.joined(separator: " "))")
   }
 
-  /// Read, add one, and write under the condition that nobody else did: again until that is so.
   private static func increment(_ counter: Int, _ vault: borrowing UnlockedVault) throws {
     let name = try ItemName(service: "counters", account: "\(counter)")
     while true {
@@ -62,7 +61,7 @@ enum Crowd {
         let item = try vault.item(name)
         let value = VaultVerbs.text(try vault.get(name)).flatMap(Int.init) ?? 0
         let form = SecretForm(try VaultVerbs.secret("\(value + 1)"))
-        // Whoever wrote between the two reads gave it another revision than was read first.
+        // A write between the two reads changes the revision.
         try vault.set(form, for: name, if: item.map { .revision($0.revision) } ?? .absent)
         return
       } catch let error as StoreError where error.kind == .conflict || error.kind == .alreadyExists { continue }

@@ -5,14 +5,14 @@ internal import CofferStorage
 internal import CofferVault
 internal import Foundation
 
-/// What another process does with a vault on a server.
+/// Another process with a vault on a server.
 ///
-/// `TestTool shared-count PLACE KEYFILE COUNT` adds one to the item `count` so many times. `shared-write PLACE KEYFILE NUMBER
-/// COUNT` stores increasing numbers in an item of its own, and says of each whether it was acknowledged, refused, or left
-/// unknown. `settings-count PLACE COUNT` and `settings-write PLACE NUMBER COUNT` do so with settings there. `shared-both PLACE
-/// KEYFILE NUMBER` stores increasing numbers in a setting and an item together, without end. `shared-life PLACE KEYFILE NUMBER`
-/// stores and reads without end, and times it. `shared-watch PLACE KEYFILE` tells what changes in the service `feed` and in the
-/// settings.
+/// `TestTool shared-count PLACE KEYFILE COUNT` adds one to the item `count` so many times. `shared-write PLACE KEYFILE
+/// NUMBER COUNT` stores increasing numbers in its own item, and reports each as acknowledged, refused, or unknown.
+/// `settings-count PLACE COUNT` and `settings-write PLACE NUMBER COUNT` do so with settings there. `shared-both PLACE
+/// KEYFILE NUMBER` stores increasing numbers in a setting and an item together, endlessly. `shared-life PLACE KEYFILE
+/// NUMBER` stores and reads endlessly, and times it. `shared-watch PLACE KEYFILE` reports changes in the service `feed` and
+/// in the settings.
 enum SharedVerbs {
   static func run(_ verb: String, _ arguments: [String]) throws -> Bool {
     guard verb.hasPrefix("shared-") || verb.hasPrefix("settings-") else { return false }
@@ -39,14 +39,13 @@ enum SharedVerbs {
         (done, refused) = (done + 1, 0)
       } catch {
         refused += 1
-        // A server that stays away does not come back for this.
+        // A server that stays away does not return for this.
         guard [.busy, .unreachable].contains(error.kind), refused < 20 else { throw error }
       }
     }
     VaultVerbs.say("done \(done)")
   }
 
-  /// One more than `form`.
   private static func next(_ form: SecretForm?) throws(StoreError) -> SecretForm? {
     let value = VaultVerbs.text(form).flatMap(Int.init) ?? 0
     do { return SecretForm(try VaultVerbs.secret("\(value + 1)")) } catch {
@@ -93,8 +92,8 @@ enum SharedVerbs {
     }
   }
 
-  /// Stores increasing numbers in an item of its own, and reads it after each: `write OUTCOME NUMBER BEGIN END` and `read OUTCOME
-  /// VALUE BEGIN END`, with nanoseconds of a clock that all processes share.
+  /// Stores increasing numbers in its own item, and reads it after each: `write OUTCOME NUMBER BEGIN END` and `read OUTCOME
+  /// VALUE BEGIN END`, in nanoseconds of a clock shared by all processes.
   private static func live(_ vault: borrowing UnlockedVault, _ number: String) throws {
     let name = try ItemName(service: "writer", account: number)
     for step in 1... {
@@ -119,7 +118,6 @@ enum SharedVerbs {
 
   private static func now() -> UInt64 { DispatchTime.now().uptimeNanoseconds }
 
-  /// `told NAME` of each change in either store, until it is ended.
   private static func watch(_ place: VaultPlace, _ vault: VaultStore) throws {
     let settings = try PostgresDefaults.open(domain: "feed", at: place)
     let subscriptions = try [vault.changes, settings.changes].map { feed in
@@ -134,7 +132,6 @@ enum SharedVerbs {
     withExtendedLifetime((settings, vault, subscriptions)) { while true { sleep(1000) } }
   }
 
-  /// Has `store` store increasing numbers, and says of each what became of it.
   private static func write(_ times: Int, _ store: (Int) throws -> Void) throws {
     for step in 1...times {
       do {

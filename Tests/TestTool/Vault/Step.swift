@@ -5,11 +5,11 @@ internal import CofferVault
 internal import Foundation
 internal import SystemPackage
 
-/// One operation of each kind, for whoever makes its system calls fail: exits with 0 and says so once it is acknowledged, with 1
-/// and the error's kind where it is refused.
+/// One operation of each kind, to fail its system calls: exits with 0 and reports success once acknowledged, with 1 and the
+/// error's kind if refused.
 enum Step {
   static func run(_ step: String, _ path: FilePath, _ keyFile: String) {
-    // A write beyond the limit of a file's size shall fail, and not end the process.
+    // A write beyond the file size limit must fail, not end the process.
     signal(SIGXFSZ, SIG_IGN)
     if let limit = ProcessInfo.processInfo.environment["COFFER_TEST_FILE_LIMIT"].flatMap(UInt.init) {
       var limits = rlimit(rlim_cur: limit, rlim_max: limit)

@@ -4,7 +4,7 @@ internal import CofferVault
 internal import Foundation
 internal import SystemPackage
 
-/// A vault's life in one process, told line by line as it is acknowledged, for whoever records its writes to disk.
+/// A vault's life in one process, printed as acknowledged, for a recorder of its disk writes.
 enum Story {
   static func tell(_ path: FilePath, _ keyFile: String) throws {
     let options = VaultVerbs.options

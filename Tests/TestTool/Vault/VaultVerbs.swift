@@ -4,13 +4,13 @@ internal import CofferVault
 internal import Foundation
 internal import SystemPackage
 
-/// What another process does with a vault.
+/// Another process with a vault.
 ///
 /// `TestTool rotate VAULT KEYFILE` · `write-items VAULT KEYFILE PREFIX STOPFILE` · `fill VAULT KEYFILE COUNT` · `step VAULT
 /// KEYFILE STEP` · `story VAULT KEYFILE` · `members VAULT KEYFILE COUNT` · `crowd VAULT KEYFILE SEED COUNT` · `canary VAULT
-/// KEYFILE`. With `COFFER_TEST_PINS` in the environment, that is the folder of pins.
+/// KEYFILE`. `COFFER_TEST_PINS` in the environment is the folder of pins.
 enum VaultVerbs {
-  /// Does `verb`; false where it is none of a vault.
+  /// Runs `verb`; false if it is not a vault verb.
   static func run(_ verb: String, _ arguments: [String]) throws -> Bool {
     guard arguments.count > 1 else { return false }
     if try SharedVerbs.run(verb, arguments) { return true }
@@ -57,7 +57,7 @@ enum VaultVerbs {
     form.map { form in form.bytes.withUnsafeBytes { String(decoding: $0, as: UTF8.self) } }
   }
 
-  /// Says a line at once: whoever reads it may kill this process next, or have it killed at its next call.
+  /// Prints a line at once: its reader may kill this process next, or at its next call.
   static func say(_ line: String) {
     var rest = Array((line + "\n").utf8)[...]
     while !rest.isEmpty {
@@ -67,8 +67,8 @@ enum VaultVerbs {
     }
   }
 
-  /// Adds a recipient and removes it again, with a new key each time; then adds one who stays. Others may change members
-  /// meanwhile: what the removal of theirs took is looked for under its own id alone.
+  /// Adds a recipient and removes it again, with a new key each time; then adds one that stays. Others may change members
+  /// meanwhile, so a removal's result is looked up by the recipient's id.
   private static func changeMembers(_ vault: consuming UnlockedVault, _ count: Int) throws {
     for round in 0..<count {
       let member = try vault.addSlot(Identity.recipient(of: Identity.generate()), label: "guest")
@@ -80,14 +80,13 @@ enum VaultVerbs {
     say("acknowledged")
   }
 
-  /// Stores many items of 64 bytes in one transaction.
   private static func fill(_ vault: consuming UnlockedVault, _ count: Int) throws {
     var batch = Batch<Vault>()
     for number in 0..<count { batch.writes["item \(number)"] = .set(SecretForm(try SecretBytes.random(64))) }
     try VaultStore(service: "bench", vault: vault).commit(batch, decision: nil)
   }
 
-  /// Writes one item after another until `stop` is there, and prints how many were acknowledged.
+  /// Writes items until the file `stop` exists, and prints the count of acknowledged ones.
   private static func write(_ vault: borrowing UnlockedVault, _ prefix: String, until stop: String) throws {
     var count = 0
     while !FileManager.default.fileExists(atPath: stop) {

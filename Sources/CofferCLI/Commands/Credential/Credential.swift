@@ -51,8 +51,8 @@ struct CredentialGitCommand: OpeningCommand {
     }
   }
 
-  /// Stores a credential that git used with success. Git reports one after every fetch, mostly a stored one, so nobody is asked
-  /// for anything.
+  /// Stores a credential that git used with success. Git reports one after every fetch, mostly a stored one, so nothing is
+  /// asked.
   private func store(_ service: String, _ message: GitMessage, _ context: Context) throws {
     context.questions = .nowhere
     do { try GitHelper(items: try context.itemsToRead(), message: message, context: context).store(service) } catch {
@@ -61,7 +61,8 @@ struct CredentialGitCommand: OpeningCommand {
     }
   }
 
-  /// Source: git(1), `GIT_TERMINAL_PROMPT`, which is a boolean as in git-config(1): nobody sits at the terminal then.
+  /// Source: git(1), `GIT_TERMINAL_PROMPT`, which is a boolean as in git-config(1): false means that nobody is at the
+  /// terminal.
   private static var asksAtTerminal: Bool {
     guard let value = ProcessEnvironment.value("GIT_TERMINAL_PROMPT") else { return true }
     return !["0", "false", "no", "off"].contains(value.lowercased())

@@ -48,7 +48,7 @@ struct CredentialAWSCommand: OpeningCommand {
   private func keyID(of item: VaultItem, _ items: VaultItems) throws -> String {
     switch try ItemPart(ifAny: Self.keyID, of: item, in: items) {
     case .text(let text): return text
-    // Whoever imported it otherwise may have it as a field; it opens nothing by itself.
+    // Another way of import may have stored it as a field; it opens nothing by itself.
     case .secret(let form):
       if let text = form.bytes.withUnsafeBytes({ PlainBytes.text($0) }) { return text }
     case nil: break

@@ -14,7 +14,7 @@ struct CredentialCargoCommand: OpeningCommand {
       output.
       """)
 
-  // What cargo adds to every call.
+  // cargo adds it to every call.
   @Flag(help: .hidden) var cargoPlugin = false
   @OptionGroup(title: "Unlocking") var unlocking: UnlockingOptions
   @OptionGroup var options: CommonOptions

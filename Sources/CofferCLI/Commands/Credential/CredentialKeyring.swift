@@ -66,7 +66,7 @@ struct CredentialKeyringCommand: OpeningCommand {
     }
   }
 
-  /// In the place of what `get` would give, so that there are no two of it.
+  /// Replaces the credential that `get` would return, so that there are no two.
   private func set(_ context: Context) throws {
     let read = try SecretReader.read(
       STDIN_FILENO, limit: SecretReader.largestValue, what: "the password", place: "standard input")

@@ -19,7 +19,7 @@ struct CredentialKubectlCommand: OpeningCommand {
   @OptionGroup(title: "Unlocking") var unlocking: UnlockingOptions
   @OptionGroup var options: CommonOptions
 
-  /// What kubectl asks. Source: kubernetes.io/docs/reference/config-api/client-authentication.v1.
+  /// Source: kubernetes.io/docs/reference/config-api/client-authentication.v1.
   private struct Request: Decodable {
     struct Spec: Decodable {
       let cluster: Cluster?

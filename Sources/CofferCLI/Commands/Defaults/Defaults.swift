@@ -5,7 +5,7 @@ internal import CofferStorage
 internal import CofferTerminal
 internal import SystemPackage
 
-/// Each file of the family lists its own commands, in the order of the help.
+/// Each file of the group lists its own commands, in the order of the help.
 struct DefaultsCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "defaults", abstract: "The plain store: preferences in property lists, in the spelling of macOS.",
@@ -20,9 +20,9 @@ struct DefaultsCommand: ParsableCommand {
 }
 
 extension Context {
-  /// A domain to read from: leaves no trace, but ends one of a secret that somebody moved out of it and died.
+  /// A domain for reading. It leaves no trace, but completes an interrupted move of a secret out of the domain.
   ///
-  /// - Throws: `.damaged` when the list is there and is none, with the copy that could take its place.
+  /// - Throws: `.damaged` for an invalid list, with the copy that could replace it.
   func domain(_ name: String) throws(StoreError) -> DefaultsStore {
     let store = try domainAsItLies(name)
     do throws(StoreError) {
@@ -31,7 +31,7 @@ extension Context {
     return store
   }
 
-  /// The same, changing nothing at all.
+  /// A domain for reading, with no change at all.
   func domainAsItLies(_ name: String) throws(StoreError) -> DefaultsStore {
     do { return try places.openDefaults(name, access: .readOnly) } catch {
       guard case .damaged = error.kind, error.place?.hasSuffix(".plist") == true else { throw error }
@@ -44,7 +44,6 @@ extension Context {
     }
   }
 
-  /// The same for a domain that must be there.
   func existingDomain(_ name: String) throws -> DefaultsStore {
     let store = try domain(name)
     // Values may still be in the journal alone, and a list may be empty.
@@ -54,7 +53,6 @@ extension Context {
     return store
   }
 
-  /// The value of `key`, which must be there.
   func value(of key: String, in domain: String) throws -> PlainForm {
     let store = try self.domain(domain)
     guard let form = try store.load(key) else { throw nothing(under: key, in: domain) }
@@ -66,8 +64,8 @@ extension Context {
       .notFound, "nothing is stored in domain '\(domain)'", key: key, cure: "coffer defaults read \(domain) shows what is")
   }
 
-  /// The content of every domain by name. One that cannot be read does not hide the others: its error is thrown once `body`
-  /// was called with them.
+  /// The content of every domain by name. An unreadable domain does not hide the others: its error is thrown after the call
+  /// of `body`.
   func everyDomain(_ body: ([(name: String, values: [String: PlainForm])]) throws -> Void) throws {
     var contents: [(String, [String: PlainForm])] = []
     var failures: [StoreError] = []

@@ -66,7 +66,6 @@ struct DefaultsImportCommand: Command {
     context.note("nothing was changed: this was --dry-run")
   }
 
-  /// What happens to each key.
   private struct Plan: Encodable {
     var added: [String] = [], replaced: [String] = [], kept: [String] = []
 
@@ -82,7 +81,7 @@ struct DefaultsImportCommand: Command {
       }
     }
 
-    /// The writes for keys that are new, and must still be when they are made.
+    /// The writes for new keys, which must still be new when they are made.
     func batch(_ values: [String: PlainForm]) -> Batch<Plain> {
       var batch = Batch<Plain>()
       for key in added {
@@ -94,7 +93,6 @@ struct DefaultsImportCommand: Command {
   }
 }
 
-/// Whole domains as property lists.
 enum DomainFileCommands {
   static let all: [any ParsableCommand.Type] = [DefaultsExportCommand.self, DefaultsImportCommand.self]
 }

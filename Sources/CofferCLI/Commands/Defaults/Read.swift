@@ -53,13 +53,12 @@ struct DefaultsReadTypeCommand: Command {
 }
 
 extension PlainForm {
-  /// The type in the words of `defaults`, which are its flags' as well.
+  /// The type in the words of `defaults`, which are also its flags.
   var typeWord: String {
     if case .real = self { "float" } else { kindName }
   }
 }
 
-/// Print preferences and their types.
 enum ReadingCommands {
   static let all: [any ParsableCommand.Type] = [DefaultsReadCommand.self, DefaultsReadTypeCommand.self]
 }

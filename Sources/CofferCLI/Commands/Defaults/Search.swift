@@ -79,7 +79,6 @@ struct DefaultsFindCommand: Command {
   }
 }
 
-/// List the domains, and look through them.
 enum SearchCommands {
   static let all: [any ParsableCommand.Type] = [DefaultsDomainsCommand.self, DefaultsFindCommand.self]
 }

@@ -60,7 +60,7 @@ struct DefaultsWriteCommand: Command {
     }
     let (domain, key) = (words[0], try StoredName.check(words[1]))
     let value = try TypedWords.parse(words.dropFirst(2))
-    // First without a trace: what cannot be stored, or stands in a damaged list, shall not even make a journal.
+    // First without a trace: an unstorable value, or a damaged list, must not even make a journal.
     try DefaultsStore.checkStorable(value.applied(to: context.domain(domain).load(key), under: key), under: key)
     let store = try context.places.openDefaults(domain)
     if case .replace(let form) = value {
@@ -78,7 +78,7 @@ struct DefaultsDeleteCommand: Command {
     discussion: "A whole domain is removed without a question, except at a terminal, where --yes answers it.",
     aliases: ["rm", "del", "remove"])
 
-  static var idleOptions: Set<String> { ["offline"] }
+  static var idleOptions: Set<String> { [] }
 
   @Argument(help: "The domain.", completion: Completions.domains) var domain: String
   @Argument(help: "The key; all of them when left out.", completion: Completions.keys) var key: String?
@@ -97,7 +97,7 @@ struct DefaultsDeleteCommand: Command {
     guard try context.yes || isAgreed(count) else {
       throw Failure.usage("nothing was removed", try: "--yes, or y at the question")
     }
-    // Open while it is removed, so that a transaction left between the stores is settled by asking the vault's file.
+    // Open while it is removed, so that a transaction left between the stores is settled with the vault's file.
     let store = try context.places.openDefaults(domain)
     try store.domain.remove()
   }
@@ -128,7 +128,6 @@ struct DefaultsRenameCommand: Command {
   }
 }
 
-/// Store, remove and rename preferences.
 enum WritingCommands {
   static let all: [any ParsableCommand.Type] = [
     DefaultsWriteCommand.self, DefaultsDeleteCommand.self, DefaultsRenameCommand.self,

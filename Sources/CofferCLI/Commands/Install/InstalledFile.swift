@@ -5,7 +5,7 @@ internal import CofferTerminal
 internal import FoundationEssentials
 internal import SystemPackage
 
-/// A file, a link or a folder that `coffer install` puts somewhere.
+/// A file, link or folder that `coffer install` writes.
 struct InstalledFile {
   enum Content {
     case bytes(Data, mode: UInt32)
@@ -16,7 +16,7 @@ struct InstalledFile {
   let path: FilePath
   let content: Content
 
-  /// What tells this content from another.
+  /// An identifier of this content.
   func mark() throws -> String {
     switch content {
     case .bytes(let data, _): try Self.mark(of: data)
@@ -24,7 +24,7 @@ struct InstalledFile {
     }
   }
 
-  /// The mark of the file at `path`; nil if there is none, empty for a file that no install makes.
+  /// The mark of the file at `path`; nil if there is none, empty for a kind of file that no install makes.
   static func mark(at path: FilePath) throws -> String? {
     var facts = stat()
     guard path.withPlatformString({ lstat($0, &facts) }) == 0 else {
@@ -44,17 +44,17 @@ struct InstalledFile {
     { throw StoreError(memory: error) }
   }
 
-  /// Whether the regular file at `path` is a coffer, of whatever version: a program in machine code that knows the name by which
-  /// docker starts it. It is read, and never started: it may be anybody's.
+  /// Whether the regular file at `path` is any version of coffer: machine code that contains the name by which docker starts
+  /// it. It is read and never started, as its origin is unknown.
   static func isCoffer(at path: FilePath) throws -> Bool {
     let program = try Data(contentsOf: URL(filePath: path.string), options: .alwaysMapped)
     guard program.count <= largestProgram else { return false }
     return program.withUnsafeBytes { raw in magics.contains { raw.starts(with: $0) } && raw.holds("docker-credential-coffer") }
   }
 
-  /// Bytes of a coffer, at most: some four times a build with all debug information.
+  /// The largest coffer in bytes: about four times a build with full debug information.
   private static let largestProgram = 256 << 20
-  /// The first bytes of a program. Source: elf(5), and `mach-o/loader.h` for a 64-bit system.
+  /// Source: elf(5), and `mach-o/loader.h` for a 64-bit system.
   private static let magics: [[UInt8]] = [[0x7F, 0x45, 0x4C, 0x46], [0xCF, 0xFA, 0xED, 0xFE]]
 
   func write() throws {
@@ -75,7 +75,6 @@ struct InstalledFile {
 }
 
 extension UnsafeRawBufferPointer {
-  /// Whether `word`, which is not empty, stands somewhere in the bytes.
   fileprivate func holds(_ word: StaticString) -> Bool {
     var rest = self
     while rest.count >= word.utf8CodeUnitCount, let start = rest.baseAddress,
@@ -88,9 +87,9 @@ extension UnsafeRawBufferPointer {
   }
 }
 
-/// The files below a prefix that `coffer install` put there, in the file `lib/coffer/installed`: a mark and a path a line.
+/// The files that `coffer install` put below a prefix. `lib/coffer/installed` has a mark and a path per line.
 ///
-/// A path is relative to the prefix: in a copy of the prefix, the record names the files of the copy.
+/// Paths are relative to the prefix, so that the record in a copy of the prefix names the files of the copy.
 struct InstallRecord {
   private(set) var marks: [FilePath: Set<String>] = [:]
   private(set) var folders: Set<FilePath> = []
@@ -101,10 +100,9 @@ struct InstallRecord {
   private static let largest = 1 << 20
   private static let folder = "folder"
 
-  /// The record below `prefix`; an empty one where there is none.
+  /// The record below `prefix`; empty if there is none.
   ///
-  /// - Throws: `.denied` for one that another user than this one or root can have written; `.damaged` for a path outside of the
-  ///   prefix.
+  /// - Throws: `.denied` if another user, except root, can have written it; `.damaged` for a path outside the prefix.
   init(prefix: FilePath) throws {
     self.prefix = prefix
     file = prefix.appending("lib").appending("coffer").appending("installed")
@@ -123,21 +121,20 @@ struct InstallRecord {
     }
   }
 
-  /// The path that the record has as `name`; nil for one that leads out of the prefix, or that no install writes.
+  /// The path that the record has as `name`; nil if it leads out of the prefix, or if no install writes it.
   private func place(named name: Data, isFolder: Bool) -> FilePath? {
     if isFolder, name.elementsEqual(Self.itself.utf8) { return prefix }
     let names = name.split(separator: UInt8(ascii: "/"), omittingEmptySubsequences: false)
-    // A path ends at a NUL for the system.
+    // The system ends a path at a NUL.
     let leadsDown = names.allSatisfy { name in
       !name.isEmpty && !name.elementsEqual(".".utf8) && !name.elementsEqual("..".utf8) && !name.contains(0)
     }
     return leadsDown ? prefix.appending(String(decoding: name, as: UTF8.self)) : nil
   }
 
-  /// The name of the prefix itself, which install may have made.
+  /// Install may have made the prefix itself.
   private static let itself = "."
 
-  /// The record's name for `path`; nil above the prefix.
   private func name(of path: FilePath) -> String? {
     var name = path
     guard name.removePrefix(prefix) else { return nil }
@@ -148,13 +145,13 @@ struct InstallRecord {
 
   func has(_ mark: String, at path: FilePath) -> Bool { marks[path]?.contains(mark) ?? false }
 
-  /// Refuses to have anything written or removed where a link on the way to some of it leads out of the prefix: in a copy of a
-  /// prefix, it would lead to what was copied, so that nothing could be removed there.
+  /// Refuses any change if a link on the way to a file leads out of the prefix: in a copy of a prefix it would lead to the
+  /// original, and nothing could be removed.
   ///
   /// - Parameters:
-  ///   - files: what is to come besides what the record has.
-  ///   - outcome: what was not done, for the error.
-  ///   - otherwise: what else than to mend the link.
+  ///   - files: the files to come besides those in the record.
+  ///   - outcome: for the error, the action that was not done.
+  ///   - otherwise: the alternative to mending the link.
   func checkWays(to files: [InstalledFile] = [], _ outcome: String, otherwise: String) throws {
     guard !FileFacts.isAbsent(prefix) else { return }
     let root = try TrustedPath.resolve(prefix)
@@ -171,17 +168,16 @@ struct InstallRecord {
     }
   }
 
-  /// Says that `files` are about to be written: whichever content an interrupted install leaves is known then.
+  /// Records `files` before they are written, so that any content that an interrupted install leaves is known.
   mutating func add(_ files: [InstalledFile]) throws {
     for file in files { marks[file.path, default: []].insert(try file.mark()) }
   }
 
-  /// Says that `files` are written.
   mutating func settle(_ files: [InstalledFile]) throws {
     for file in files { marks[file.path] = [try file.mark()] }
   }
 
-  /// Makes the folder at `path` and its parents, readable by everyone, as programs are, under any mask.
+  /// The folders are readable by everyone, as programs are, under any mask.
   mutating func makeFolders(_ path: FilePath) throws {
     if FileFacts.exists(path) { return }
     try makeFolders(path.folder)

@@ -12,7 +12,7 @@ struct UninstallCommand: Command {
       Where one of the files was changed or replaced since, nothing is removed. Folders that install made go where nothing else \
       is in them, but for those above the prefix. The vault and the preferences stay: 'coffer env' says where they are.
       """)
-  static var idleOptions: Set<String> { ["yes", "home", "vault", "offline"] }
+  static var idleOptions: Set<String> { ["yes", "home", "vault"] }
 
   @Option(help: ArgumentHelp("Where bin is. [default: ~/.local]", valueName: "dir")) var prefix: String?
   @OptionGroup var options: AnswerOptions
@@ -58,9 +58,9 @@ struct UninstallCommand: Command {
   }
 }
 
-/// The folder that `bin`, `share` and `lib` are in.
+/// The folder of `bin`, `share` and `lib`.
 enum InstallPrefix {
-  /// - Parameter given: what `--prefix` says; nil for `~/.local`.
+  /// - Parameter given: the value of `--prefix`; nil for `~/.local`.
   static func path(_ given: String?) throws -> FilePath {
     if let given {
       guard !given.contains("\n") else { throw Failure.usage("the prefix has a newline in it", try: "--prefix DIR") }

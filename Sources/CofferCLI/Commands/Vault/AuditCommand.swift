@@ -31,7 +31,7 @@ struct VaultAuditCommand: OpeningCommand {
     let progress = context.progress(json: options.json, .auditing)
     for (index, item) in all.enumerated() {
       progress.show(index, all.count)
-      // An item that was deleted or that expired in between has nothing to tell.
+      // An item that was deleted or expired in between has no findings.
       if audit.look(at: item), let value = try Self.value(item, items) { try audit.look(at: value.bytes, of: item) }
     }
     progress.clear()

@@ -77,7 +77,6 @@ struct VaultRestoreCommand: OpeningCommand {
     try NewInvitation.show(report.invitation, NewInvitation.ofNewKey, context)
   }
 
-  /// Restores with the secrets of the options or of the terminal.
   private func restore(_ context: Context, _ progress: Progress) throws -> RestoreReport {
     let backup = try RestorableBackup(FilePath(file), toRestoreAt: context.places.vault)
     if context.showsPlans, !context.places.vault.isFree {
@@ -240,7 +239,7 @@ struct VaultRepairCommand: OpeningCommand {
   }
 }
 
-/// The slots of an older key, with which a vault opens again.
+/// The slots of an older key, which open the vault again.
 enum ReturnedSlots {
   static func lines(_ slots: [VaultStatus.Slot]) -> [String] {
     guard !slots.isEmpty else { return [] }
@@ -257,7 +256,6 @@ enum ReturnedSlots {
   }
 }
 
-/// Copy the whole vault, put a copy back, and mend damage.
 enum RecoveryCommands {
   static let all: [any ParsableCommand.Type] = [
     VaultBackupCommand.self, VaultMirrorCommand.self, VaultRestoreCommand.self, VaultRepairCommand.self,

@@ -38,7 +38,7 @@ struct VaultDeleteCommand: OpeningCommand {
       "deleted '\(found.name)'; \(CommandText.vault("undelete", found.name)) brings it back until \(Moment.day(until))")
   }
 
-  /// The item or field that is meant: for good also one that was deleted before, and can be brought back.
+  /// The item or field; with `--forever` also a deleted one that can be restored.
   private func found(_ items: VaultItems) throws -> VaultItem {
     do { return try part.item(in: item.item(in: items), items) } catch let error as StoreError {
       guard forever, error.kind == .notFound else { throw error }
@@ -55,9 +55,8 @@ struct VaultDeleteCommand: OpeningCommand {
   }
 }
 
-/// How long deleted items can be restored.
 enum Trash {
-  /// Until when; nil where `item` is removed for good.
+  /// The end of the time to restore `item`; nil if it is removed for good.
   static func end(_ item: VaultItem, _ context: Context) -> Date? {
     item.isOfLogin ? nil : Settings(context).keptUntil
   }
@@ -121,7 +120,6 @@ struct VaultCopyCommand: OpeningCommand {
   }
 }
 
-/// Delete, rename, copy and edit an item.
 enum ChangeCommands {
   static let all: [any ParsableCommand.Type] = [
     VaultDeleteCommand.self, VaultRenameCommand.self, VaultCopyCommand.self, VaultEditCommand.self,

@@ -65,7 +65,7 @@ struct VaultRevertCommand: OpeningCommand {
       if options.json { return try Output.line(JSONText.encode(ItemJSON(present))) }
       return context.done("'\(name)' is what it was at revision \(revision) already: nothing was changed")
     }
-    // The library's error knows nothing of this program's commands.
+    // The library's error does not know this program's commands.
     _ = try items.value(of: name, revision: revision)
     let item = try items.revert(name, to: revision)
     if options.json { return try Output.line(JSONText.encode(ItemJSON(item))) }
@@ -112,7 +112,7 @@ struct VaultDeletedCommand: OpeningCommand {
   func perform(_ context: Context) throws {
     let deleted = try context.itemsToRead().deleted(service: service)
     try RevisionTable.showDeleted(deleted, json: options.json)
-    // A terminal's table says it in its last line.
+    // A terminal's table reports it in its last line.
     if deleted.isEmpty, options.json || !Output.isTerminal { context.done("nothing that was deleted can be brought back") }
   }
 }
@@ -158,7 +158,7 @@ struct VaultPruneCommand: OpeningCommand {
     return keep.map { .allBut($0) } ?? .expired
   }
 
-  /// The items that are meant, deleted ones too; nil for all.
+  /// The given items, deleted ones too; nil for all.
   private func names(_ items: VaultItems) throws -> [ItemName]? {
     guard let service else { return nil }
     if let account { return [try ItemName(service: service, account: account)] }
@@ -171,7 +171,6 @@ struct VaultPruneCommand: OpeningCommand {
   }
 }
 
-/// The previous versions of items, and their number.
 enum HistoryCommands {
   static let all: [any ParsableCommand.Type] = [
     VaultHistoryCommand.self, VaultRevertCommand.self, VaultUndeleteCommand.self, VaultDeletedCommand.self,

@@ -69,7 +69,7 @@ struct VaultImportCommand: OpeningCommand {
     if !dryRun { try context.places.vault.checkIsNoMirror() }
     let source = ImportSource(
       format: from, path: path, service: service, firstLineOnly: firstLine, other: other, context: context)
-    // Of a copy of the vault, the vault's own key tells whether it may be one.
+    // For a copy of the vault, the vault's own key tells whether it may be one.
     var vault = if try source.isCopy() { OpenedVault.here(try context.unlockedVault()) } else { try context.openedVault() }
     let (reading, progress) = (context.progress(json: options.json, .reading), context.progress(json: options.json, .importing))
     defer {

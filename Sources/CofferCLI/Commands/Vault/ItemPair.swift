@@ -4,7 +4,7 @@ internal import CofferStorage
 internal import CofferTerminal
 internal import CofferVault
 
-/// An item and the other name of it: `a b c d`, `a/b c/d`, or the first with `--to-service` and `--to-account`.
+/// An item and its other name: `a b c d`, `a/b c/d`, or the first with `--to-service` and `--to-account`.
 struct ItemPair: ParsableArguments {
   @Argument(help: "The item: a service, SERVICE/ACCOUNT or coffer://….", completion: Completions.services) var service: String
   @Argument(
@@ -28,14 +28,11 @@ struct ItemPair: ParsableArguments {
     }
   }
 
-  /// Whether the two words are a name each, with a slash in it.
   private var isTwoNames: Bool {
     otherService == nil && toService == nil && toAccount == nil && service.contains("/") && account?.contains("/") == true
   }
 
-  /// The item that is meant.
-  ///
-  /// - Throws: `.notFound`; `.ambiguous`, which names the accounts; a usage failure for a reference that is none.
+  /// - Throws: `.notFound`; `.ambiguous`; a usage failure for an invalid reference.
   func item(in items: VaultItems) throws -> VaultItem {
     var old = ItemArguments()
     old.service = service
@@ -53,7 +50,7 @@ struct ItemPair: ParsableArguments {
     return new
   }
 
-  /// The second word, in as many parts as the first was found in: a URL may be a service of its own.
+  /// The second word, in as many parts as the first one: a URL may be a service by itself.
   private func otherName(of old: ItemName) throws -> (String?, String?) {
     guard let word = account else { return (nil, nil) }
     if Reference.isMeant(by: word) {
@@ -66,7 +63,7 @@ struct ItemPair: ParsableArguments {
 
   var condition: WriteCondition { replace ? .always : .absent }
 
-  /// Does what takes the name `new`, and says which option takes one that is taken.
+  /// Makes the change to the name `new`; if that is taken, the error names the option to replace it.
   func applying<Result>(_ new: ItemName, _ change: () throws -> Result) throws -> Result {
     do { return try change() } catch let error as StoreError where error.kind == .alreadyExists {
       throw StoreError(

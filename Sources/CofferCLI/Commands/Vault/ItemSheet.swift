@@ -3,10 +3,9 @@ internal import CofferFormats
 internal import CofferTerminal
 internal import CofferVault
 
-/// All about one item but its value, as a person at a terminal reads it.
+/// An item without its value, for a person at a terminal.
 struct ItemSheet {
   private let item: VaultItem
-  /// The names of its secret fields.
   private let fields: [String]
   private let time: LocalTime
 
@@ -16,13 +15,12 @@ struct ItemSheet {
     self.time = time
   }
 
-  /// The words before a value that is printed.
   func valueTitle(_ display: Display = .output) -> String {
     let column = TextWidth.column(of: names, to: display.width, indent: 2)
     return "  value" + TextWidth.blanks(max(column - 7, 2))
   }
 
-  /// The lines, in which a sign stands for the value unless it follows.
+  /// The lines, with a sign for the value unless it follows.
   func text(revealing: Bool, _ display: Display = .output) -> String {
     let rows =
       (revealing ? [] : [("value", hidden(display))])

@@ -12,7 +12,7 @@ struct VaultGetCommand: OpeningCommand {
       may be given as coffer://service/account, or its field as coffer://service/account/field.
       """, aliases: ["cat", "read"])
 
-  // Without the groups that other commands have for them: see ClipboardOptions.
+  // Without the groups of other commands: see ClipboardOptions.
   @Argument(help: .service, completion: Completions.services) var service: String
   @Argument(help: .account, completion: Completions.accounts) var account: String?
   @Option(
@@ -75,7 +75,6 @@ struct VaultGetCommand: OpeningCommand {
     try show(References([reference], context)[reference], reference.description, clipboard, context)
   }
 
-  /// Prints a previous version of the item or its field.
   private func show(_ revision: UInt64, _ items: VaultItems, _ clipboard: Clipboard?, _ context: Context) throws {
     let found = try item.knownName(in: items)
     let name = try field.map { try found.field(named: FieldName.secret($0)) } ?? found
@@ -132,7 +131,6 @@ struct VaultShowCommand: OpeningCommand {
   }
 }
 
-/// Store, print and show an item, and its one-time code.
 enum ItemCommands {
   static let all: [any ParsableCommand.Type] = [
     VaultSetCommand.self, VaultGetCommand.self, VaultShowCommand.self, VaultOneTimeCommand.self,

@@ -15,7 +15,7 @@ struct VaultJoinCommand: OpeningCommand {
       so prove the vault wherever it is used.
       """)
 
-  static var idleOptions: Set<String> { ["offline"] }
+  static var idleOptions: Set<String> { [] }
 
   @Argument(help: "Where the vault is: a path, the URL of a server, or a vault's name.", completion: .file()) var place: String
   @Argument(help: ArgumentHelp("What someone who has the vault gave you.", valueName: "PVINV1-…")) var given: String?
@@ -69,7 +69,7 @@ struct VaultJoinCommand: OpeningCommand {
     return locked
   }
 
-  /// Whether somebody at the terminal says that the vault is the right one. --yes does not: it would say so of any vault.
+  /// Whether a person at the terminal confirms the vault. --yes does not: it would confirm any vault.
   private static func confirm(_ claim: Invitation, _ context: Context) throws -> Bool {
     guard let terminal = Terminal() else { return false }
     Output.message(
@@ -89,9 +89,9 @@ struct VaultJoinCommand: OpeningCommand {
     try IdentityFile.checkRoom(for: vault, in: identity)
   }
 
-  /// Adds the invitation to the file `identity` of what opened the vault, where that is wanted.
+  /// Adds the invitation to the file `identity`, if that opened the vault and it is wanted.
   ///
-  /// - Returns: the file; nil where nothing was added.
+  /// - Returns: the file; nil if nothing was added.
   private func save(_ invitation: Invitation, of vault: borrowing UnlockedVault, _ identity: String?, _ context: Context) throws
     -> String?
   {
@@ -107,7 +107,6 @@ struct VaultJoinCommand: OpeningCommand {
     return identity
   }
 
-  /// A failure after the vault was joined.
   private static func afterJoining(_ error: any Error, _ place: VaultPlace, _ invitation: Invitation) -> any Error {
     guard let failure = Failure.of(error) else { return error }
     var said = Failure(
@@ -126,10 +125,9 @@ struct VaultJoinCommand: OpeningCommand {
   private struct Answer: Encodable { let vault: String, id: String, generation: UInt64, invitation: String, saved: String? }
 }
 
-/// The file of an identity, which may hold invitations beside it.
 enum IdentityFile {
-  /// Adds `invitation`, in place of an older one to the same vault. The file has its old content or its new one at every instant,
-  /// and keeps its mode.
+  /// Adds `invitation`, in place of an older one to the same vault. The file has its old or its new content at every
+  /// instant, and keeps its mode.
   ///
   /// - Throws: `.denied` for anything but a regular file, such as a link, which would be replaced.
   static func add(_ invitation: Invitation, to path: String) throws {
@@ -138,7 +136,7 @@ enum IdentityFile {
     try content.withBytes { (bytes) throws(StoreError) in try AtomicFile(FilePath(path)).replace(with: bytes, mode: mode) }
   }
 
-  /// Checks that an invitation to `vault` can be added to the file at `path`, as far as that can be told before.
+  /// Checks that an invitation to `vault` can be added to the file at `path`, as far as that is known in advance.
   static func checkRoom(for vault: VaultID, in path: String) throws {
     _ = try mode(of: path)
     let others = try Identity.invitations(in: Credentials.identity(at: FilePath(path))).filter { $0.vault != vault }

@@ -65,7 +65,6 @@ extension SlotReport {
     (slots + removed).filter { slot in !known.contains { $0.summary.id == slot.summary.id } }
   }
 
-  /// Names them.
   func noteAdded(to known: [VaultStatus.Slot], _ context: Context) {
     for slot in added(to: known) {
       let fate = slots.contains(slot) ? "opens the vault too" : "was removed too"
@@ -74,7 +73,6 @@ extension SlotReport {
   }
 }
 
-/// A change of the vault's key, agreed to by whoever asked for it.
 struct Rotation {
   let kept: [VaultStatus.Slot]
   let removed: [VaultStatus.Slot]
@@ -84,10 +82,8 @@ struct Rotation {
     removed = slots.filter { slot in !kept.contains(slot) }
   }
 
-  /// Shows the slots, asks, has `change` change the key, and answers.
-  ///
-  /// - Parameter change: is given the slots that were shown; nil where nobody was asked.
-  /// - Throws: a usage failure without a terminal to ask at and without --yes.
+  /// - Parameter change: gets the slots that were shown; nil without a question.
+  /// - Throws: a usage failure without a terminal and without --yes.
   func perform(
     _ vault: borrowing UnlockedVault, _ context: Context, json: Bool,
     _ change: (borrowing UnlockedVault, [SlotSummary.ID]?, (Int, Int) -> Void) throws -> SlotReport
@@ -172,7 +168,6 @@ struct IdentityShowCommand: Command {
   }
 }
 
-/// Change a passphrase or the vault's key, and make identities.
 enum KeyCommands {
   static let all: [any ParsableCommand.Type] = [VaultPassphraseCommand.self, VaultRotateCommand.self, IdentityCommand.self]
 }

@@ -34,7 +34,7 @@ struct VaultListCommand: OpeningCommand {
   }
 
   func perform(_ context: Context) throws {
-    // What ends in a slash is no one service, but a folder of services, as in a store of pass.
+    // A slash at the end means a folder of services, as in a store of pass.
     let folder = service.flatMap { $0.hasSuffix("/") ? $0 : nil }
     var query = ItemQuery(service: folder == nil ? service : nil)
     if let folder { query.texts = [folder] }
@@ -45,7 +45,7 @@ struct VaultListCommand: OpeningCommand {
       return ItemQuery.Attribute(name, value)
     }
     query.attributeNames = tag.map { "tag:\($0)" }
-    // Whoever names their service wants them.
+    // A service of Coffer's own is listed if it is given.
     if !`internal`, service == nil { query.otherThan = LoginItems.pointers }
     let limit = try expiring.map { try Expiry.parse($0) }
     let vault = try context.itemsToRead()
@@ -68,7 +68,7 @@ struct VaultListCommand: OpeningCommand {
     if !items.isEmpty { try ItemTree.show(items) }
   }
 
-  /// A terminal's table says it in its last line.
+  /// A terminal's table reports it in its last line.
   private func tellIfNone(_ isEmpty: Bool, _ context: Context) {
     guard isEmpty, tree || !Output.isTerminal, !options.json, Display.errors.isTerminal else { return }
     let isChosen = !attribute.isEmpty || !tag.isEmpty || expiring != nil
@@ -124,11 +124,10 @@ struct VaultFindCommand: OpeningCommand {
 }
 
 extension ArgumentHelp {
-  /// Items that Coffer keeps for itself are nobody's secrets.
+  /// Coffer's own items are no user's secrets.
   fileprivate static var internalItems: ArgumentHelp { "Also what Coffer keeps for itself: which login of a host is active." }
 }
 
-/// Find items, and their problems.
 enum ListingCommands {
   static let all: [any ParsableCommand.Type] = [VaultListCommand.self, VaultFindCommand.self, VaultAuditCommand.self]
 }

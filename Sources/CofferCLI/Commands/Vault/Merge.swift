@@ -52,7 +52,7 @@ struct VaultMergeCommand: OpeningCommand {
     if dryRun { context.note("nothing was changed: this was --dry-run") }
   }
 
-  /// - Parameter source: whose key was found to be one that may be merged.
+  /// - Parameter source: its key was found to be one that may be merged.
   private func merge(
     _ source: borrowing UnlockedVault, into vault: borrowing UnlockedVault, isTrial: Bool, _ progress: Progress,
     _ context: Context
@@ -62,7 +62,6 @@ struct VaultMergeCommand: OpeningCommand {
       acceptingOlderKey: true, leavingOut: \.isOfLogin, progress: progress.show)
   }
 
-  /// The two vaults of the merge.
   private func title(_ source: borrowing UnlockedVault, _ vault: borrowing UnlockedVault) throws -> String {
     let (other, own) = try (source.status(), vault.status())
     let kin =

@@ -8,14 +8,12 @@ internal import SystemPackage
 
 struct VaultMirrorCommand: OpeningCommand {
   static let configuration = CommandConfiguration(
-    commandName: "mirror", abstract: "Keep a sealed copy of a vault on a server, to be read with --offline.",
+    commandName: "mirror", abstract: "Keep a sealed copy of a vault on a server, to be read when the server is away.",
     discussion: """
       Makes FILE, or brings it up to the vault's newest commit, all at once. A vault that is older than the mirror is refused, \
       and so is to replace what is no mirror. With --follow it is brought up to each commit, until control-C; a server that goes \
       away is waited for.
       """)
-
-  static var idleOptions: Set<String> { ["yes", "offline"] }
 
   @Argument(help: ArgumentHelp("The mirror.", valueName: "file"), completion: .file()) var file: String
   @Flag(help: "Stay, and bring it up to each commit of others.") var follow = false
@@ -33,7 +31,7 @@ struct VaultMirrorCommand: OpeningCommand {
       let report = try refreshed(vault, file, context)
       guard !options.json else { return try lines.print(report) }
       let done = lines.text(report)
-      return context.done("\(done); coffer --offline \(file) reads it", elsewhere: done)
+      return context.done("\(done); coffer --vault \(file) reads it", elsewhere: done)
     }
     // Before there are threads to do the watching, so that no thread but this one takes a signal.
     let held = HeldSignals([SIGINT, SIGTERM])

@@ -51,7 +51,7 @@ struct VaultOneTimeCommand: OpeningCommand {
 
   private struct Answer: Encodable { let service: String, account: String, secondsLeft: Int }
 
-  /// What makes the item's codes.
+  /// The generator of the item's codes.
   private func password(of name: ItemName, _ items: VaultItems) throws -> OneTimePassword {
     guard let form = try items.get(name.field(named: OneTimeURI.field)) else {
       throw StoreError(

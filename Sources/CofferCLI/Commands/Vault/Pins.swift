@@ -46,7 +46,7 @@ struct PinShowCommand: Command {
       if !Output.isTerminal { rows.append(["invitation", invitation.description]) }
     }
     try Sheet.show(rows)
-    // It is to be copied: nothing breaks it but the terminal.
+    // For copying it, only the terminal may break the line.
     if Output.isTerminal, let invitation = memory.invitation {
       try Output.line("\(Style.bold.text("invitation", .output))\n\(invitation)")
     }
@@ -61,7 +61,7 @@ struct PinShowCommand: Command {
 }
 
 extension Invitation {
-  /// What people compare of the mark: 128 bits, which nobody finds another key for.
+  /// The part of the mark that people compare: 128 bits, which nobody finds another key for.
   var shortMark: String { String(mark.prefix(32)) }
 }
 
@@ -81,7 +81,7 @@ struct PinAcceptCommand: OpeningCommand {
     try context.places.vault.checkIsNoMirror()
     let locked = try context.lockedVault()
     var seen: UInt64?
-    // A pin that cannot be read may be why the vault is accepted.
+    // An unreadable pin may be the reason to accept the vault.
     do throws(StoreError) { seen = try locked.pinMemory().seen } catch {}
     let vault = try context.opening(locked) { try locked.unlockAcceptingPin(with: $0) }
     let status = try vault.status()

@@ -4,7 +4,7 @@ internal import CofferTerminal
 internal import CofferVault
 internal import FoundationEssentials
 
-/// Contents of the past, one a line.
+/// Previous contents, one per line.
 enum RevisionTable {
   static func show(_ revisions: [VaultRevision], json: Bool) throws {
     if json { return try Output.line(JSONText.encode(revisions.map(Row.init))) }
@@ -20,7 +20,7 @@ enum RevisionTable {
         }))
   }
 
-  /// Deleted items and fields, with until when each can be brought back.
+  /// Deleted items and fields, with the end of the time to restore them.
   static func showDeleted(_ revisions: [VaultRevision], json: Bool) throws {
     if json { return try Output.line(JSONText.encode(revisions.map(Row.init))) }
     if Output.isTerminal { return try deletedTable(revisions).show() }

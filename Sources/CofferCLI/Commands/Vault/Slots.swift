@@ -70,7 +70,7 @@ struct SlotAddCommand: OpeningCommand {
     let vault = try context.unlockedVault()
     if let recipient { return try add(recipient, to: vault, context) }
     if recoveryCode { return try addRecoveryCode(to: vault, context) }
-    // Answered outside: an answer that cannot be printed must not take the key file from a slot that is made.
+    // Answered outside: an answer that cannot be printed must not remove the key file of a new slot.
     let isThere = new.newKeyFile.map { FileFacts.exists(FilePath($0)) } ?? false
     let (slot, isNew) = try secrets.using { credentials in
       if isThere, let slot = try Self.slot(of: vault, thatOpensWith: credentials) { return (slot, false) }
@@ -79,7 +79,7 @@ struct SlotAddCommand: OpeningCommand {
     try answer(slot, isNew: isNew, context)
   }
 
-  /// The slot that a command which was killed has made with this key file; nil where it made none.
+  /// The slot that a killed command made with this key file; nil if it made none.
   private static func slot(
     of vault: borrowing UnlockedVault, thatOpensWith credentials: borrowing Credentials
   ) throws(StoreError) -> SlotSummary? {
@@ -172,7 +172,6 @@ struct SlotLabelCommand: OpeningCommand {
   }
 }
 
-/// Slots, one a line.
 enum SlotTable {
   static func text(_ slots: [VaultStatus.Slot]) -> String {
     Columns.align(
@@ -200,7 +199,7 @@ extension VaultStatus.Slot {
 }
 
 extension [VaultStatus.Slot] {
-  /// The slot that `text` means: its label, or else the beginning of its id, of any length that no other begins with.
+  /// The slot with the label `text`, or else with an id that begins with it, if that is unique.
   ///
   /// - Throws: `.notFound`, `.ambiguous`.
   func named(_ text: String) throws(StoreError) -> VaultStatus.Slot {

@@ -16,7 +16,7 @@ struct VaultSetCommand: OpeningCommand {
 
   @Argument(help: "What the secret opens: a host, a URL, an app's domain.", completion: Completions.services) var service: String
   @Argument(help: "Whose it is; may be left out.", completion: Completions.accounts) var account: String?
-  // Here only so that a secret in the wrong place is refused with its reason, and not quoted by the parser.
+  // Here only so that a misplaced secret is refused with its reason, and not quoted by the parser.
   @Argument(help: .hidden) var surplus: [String] = []
   @Option(help: ArgumentHelp("Store a secret field of the item, which is there, beside its value.", valueName: "name"))
   var field: String?
@@ -51,7 +51,7 @@ struct VaultSetCommand: OpeningCommand {
     try MediaType.check(type)
     try source.claimInput(context)
     let items = try context.items()
-    // One that is there is meant as everywhere else: two items of one spelling would be told apart by nobody.
+    // An existing item is found as in other commands: nobody could tell two items of one spelling apart.
     let name = try field.map { try words.item(in: items).name.field(named: $0) } ?? words.whole(in: items)?.name ?? written
     let old = try items.item(name)
     if create, old != nil {

@@ -87,7 +87,6 @@ struct VaultExportCommand: OpeningCommand {
   private struct Answer: Encodable { let file: String, items: Int }
 }
 
-/// Hand items out, and take items in.
 enum TransferCommands {
   static let all: [any ParsableCommand.Type] = [VaultExportCommand.self, VaultImportCommand.self, VaultMergeCommand.self]
 }

@@ -40,7 +40,7 @@ struct VaultStatusCommand: OpeningCommand {
   private struct Found {
     let id: VaultID
     let description: HeldVaultDescription
-    /// Items and fields that can be brought back.
+    /// Restorable items and fields.
     let deleted: Int
 
     init(_ context: Context) throws {
@@ -58,7 +58,6 @@ struct VaultStatusCommand: OpeningCommand {
     }
   }
 
-  /// A moment as it is told of: to a person by the clock on the wall.
   private static func moment(_ text: String) -> String {
     guard Output.isTerminal, let date = Moment.parse(text) else { return text }
     let time = LocalTime()
@@ -103,7 +102,6 @@ struct VaultStatusCommand: OpeningCommand {
 }
 
 extension PinStatus {
-  /// The word that names this in JSON.
   var word: String {
     switch self {
     case .none: "none"
@@ -195,7 +193,6 @@ struct VaultLogCommand: OpeningCommand {
         }))
   }
 
-  /// The subject of an entry.
   private static func subject(_ entry: VaultLogEntry) -> String {
     entry.item?.description ?? entry.index ?? entry.slot.map { "slot \($0)" } ?? ""
   }
@@ -240,7 +237,6 @@ struct VaultLogCommand: OpeningCommand {
   }
 }
 
-/// Check the vault, and print its reports.
 enum UpkeepCommands {
   static let all: [any ParsableCommand.Type] = [VaultVerifyCommand.self, VaultStatusCommand.self, VaultLogCommand.self]
 }

@@ -3,7 +3,7 @@ internal import Coffer
 internal import CofferStorage
 internal import CofferVault
 
-/// Each file of the family lists its own commands, in the order of the help.
+/// Each file of the group lists its own commands, in the order of the help.
 struct VaultCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "vault", abstract: "The encrypted store: items by service and account.",
@@ -34,30 +34,28 @@ struct ItemArguments: ParsableArguments {
   @Argument(help: .service, completion: Completions.services) var service: String
   @Argument(help: .account, completion: Completions.accounts) var account: String?
 
-  /// As people write it: `service` or `service/account`.
   var description: String { words.description }
 
-  /// The words, to be looked up.
   private var words: ItemWords { ItemWords(service: service, account: account) }
 
-  /// Judges the names before anything is asked for to unlock with.
+  /// Checks the names before any question for secrets.
   ///
-  /// - Throws: `.invalidName`; a usage failure for a reference that is none.
+  /// - Throws: `.invalidName`; a usage failure for an invalid reference.
   func check() throws { try words.check() }
 
-  /// The item that is meant: the named one, or the only one of the service.
+  /// The named item, or the only one of the service.
   ///
-  /// - Throws: `.notFound`; `.ambiguous`, which names the accounts.
+  /// - Throws: `.notFound`; `.ambiguous`.
   func item(in items: VaultItems) throws -> VaultItem { try words.item(in: items) }
 
-  /// The name of an item that is there or can be brought back.
+  /// The name of an existing or restorable item.
   ///
-  /// - Throws: `.notFound`; `.ambiguous`, which names the accounts.
+  /// - Throws: `.notFound`; `.ambiguous`.
   func knownName(in items: VaultItems) throws -> ItemName { try words.knownName(in: items) }
 
-  /// The name of a deleted item that can be restored.
+  /// The name of a restorable deleted item.
   ///
-  /// - Throws: `.notFound`; `.ambiguous`, which names the accounts.
+  /// - Throws: `.notFound`; `.ambiguous`.
   func deletedName(in items: VaultItems) throws -> ItemName {
     let (service, account) = try words.named()
     return try items.deletedName(service: service, account: account)

@@ -4,7 +4,6 @@ import Testing
 
 @testable import CofferCLI
 
-/// Every command of `coffer defaults`: what it reads, prints, returns and leaves behind.
 @Suite(.tags(.process), .defaultRun)
 struct DefaultsCommandTests {
   private func filled() throws -> Home {
@@ -193,7 +192,7 @@ struct DefaultsCommandTests {
     let home = try filled()
     let list = try home.coffer("defaults export app -").out
     let file = try home.file("there/over.plist", "old", mode: 0o640)
-    // Whatever the mask of whoever runs the tests is.
+    // Independent of the test runner's umask.
     chmod(home.path + "/there", 0o755)
     let (first, second) = (home.path + "/first", home.path + "/there/second")
     try FileManager.default.createSymbolicLink(atPath: first, withDestinationPath: "there/second")

@@ -2,7 +2,6 @@ import CofferTestSupport
 import Foundation
 import Testing
 
-/// Preferences whose files are in the way, or damaged.
 @Suite(.tags(.kill, .process), .defaultRun)
 struct DefaultsFaultTests {
   @Test(.tags(.root), arguments: [true, false])

@@ -126,7 +126,7 @@ struct PlainCommandTests {
     #expect(xdg.out.contains("/home/ada/.local/share/coffer/vault.sqlite"))
     #expect(xdg.out.contains("/home/ada/.config/<domain>.plist"))
     #expect(xdg.out.contains("/var/s/coffer"))
-    // The folder of a login, where this user has one, is found without the variable.
+    // The user's login folder, if any, is found without the variable.
     #expect(xdg.out.contains("/var/s/coffer/run") || xdg.out.contains("/run/user/\(geteuid())/coffer"))
   }
 }

@@ -5,7 +5,6 @@ import Testing
 @testable import CofferCLI
 @testable import CofferTerminal
 
-/// Changing what describes an item without its value.
 @Suite(.tags(.process), .defaultRun)
 struct EditCommandTests {
   private func home() throws -> Home {
@@ -44,7 +43,6 @@ struct EditCommandTests {
     try home.transcript("vault edit github --attribute team=c --expires 90d --label x")
     #expect(try shown("github", in: home)["attributes"] as? [String: String] == ["team": "c"])
     #expect(try shown("github", in: home)["expires"] != nil)
-    // What described it can be brought back as a value can.
     try home.transcript("vault revert github 1")
     #expect(try shown("github", in: home)["label"] as? String == "My GitHub")
     try home.transcript("vault edit github --label 'My GitHub'", err: "nothing was changed")

@@ -5,7 +5,6 @@ import Testing
 @testable import CofferCLI
 @testable import CofferTerminal
 
-/// Secret fields of an item, beside its value and its attributes.
 @Suite(.tags(.process), .defaultRun)
 struct FieldCommandTests {
   @Test func `a terminal is shown the names of secret fields, and attributes without a value`() throws {
@@ -47,7 +46,6 @@ struct FieldCommandTests {
     #expect(shown.contains("\nfields           pin\n") || shown.hasSuffix("\nfields           pin\n"), "\(shown)")
     #expect(!shown.contains("4712") && shown.contains("\nempty\n") && shown.contains("\nattribute label  shadowed\n"))
     #expect(try home.coffer("vault show bank --json").out.contains("\"field" + "s\":[\"pin\"]"))
-    // Who lists items needs no second call for each.
     for line in ["list", "list bank", "find bank", "list --sort modified", "find --fuzzy bnk"] {
       #expect(try home.coffer("vault \(line) --json").out.contains(#""fields":["pin"]"#), "\(line)")
     }
@@ -77,7 +75,6 @@ struct FieldCommandTests {
     try home.transcript("vault get bank --attribute nope", err: "no field of that name", exit: 1)
     try home.transcript("vault edit bank --label Mine")
     try home.transcript("vault get bank --field label", out: "Mine")
-    // Another program's field of such a name is meant by a sign before it.
     try home.transcript("vault set bank ann --field label", in: "x", err: "is no name for a secret field", exit: 64)
     let file = try home.file(
       "items.json", #"[{"service":"bank","account":"ann","field":"label","value":"secret label"}]"#)

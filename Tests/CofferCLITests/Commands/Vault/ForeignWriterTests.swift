@@ -10,13 +10,12 @@ import Testing
 @testable import CofferVault
 @testable import CofferVaultFormat
 
-/// Items that Coffer does not make and another writer of the format may.
 @Suite(.tags(.process), .defaultRun)
 struct ForeignWriterTests {
   private static let bell = "a\u{7}b\n\u{202E}c"
   private static let spelled = #"a\u{7}b\n\u{202e}c"#
 
-  /// A home whose vault another writer has written to: a name with control characters, and an item without a value.
+  /// Another writer's vault: a name with control characters, and an item without a value.
   private func home() throws -> Home {
     let home = try Home.withVault()
     try home.transcript("vault set plain a", in: "1")
@@ -34,7 +33,7 @@ struct ForeignWriterTests {
     return home
   }
 
-  /// Stores a record as another writer might, of any name, with a value or without.
+  /// Stores a record as another writer might.
   private static func plant(
     _ name: ItemName, _ value: [UInt8]?, in vault: OpenVault, _ change: inout CofferVault.Change
   ) throws(StoreError) {

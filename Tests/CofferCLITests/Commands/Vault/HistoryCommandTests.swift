@@ -5,7 +5,6 @@ import Testing
 @testable import CofferCLI
 @testable import CofferTerminal
 
-/// Former values, deleted items, and how both go for good.
 @Suite(.tags(.process), .defaultRun)
 struct HistoryCommandTests {
   private func home(throughAgent: Bool = false) throws -> Home {
@@ -90,7 +89,6 @@ struct HistoryCommandTests {
     #expect((29.9...30.1).contains(until.timeIntervalSinceNow / 86_400))
     #expect(try home.coffer("vault deleted github").out.hasPrefix("github  ada  "))
     try home.transcript("vault deleted web --json", out: "[]\n")
-    // It is still known by its service alone.
     try home.transcript("vault get github --revision 1", out: "one")
     try home.transcript("vault undelete github")
     try home.transcript("vault get github", out: "three")
@@ -139,7 +137,7 @@ struct HistoryCommandTests {
     try home.transcript("vault prune --older-than soon", err: "does not take 'soon'", exit: 64)
   }
 
-  /// The names of all records that the vault's file has, present, former and deleted.
+  /// The number of records in the vault's file: current, previous and deleted.
   private func records(_ home: Home) throws -> Int {
     let json = try home.coffer("vault verify --json").bytes
     return try #require((JSONSerialization.jsonObject(with: json) as? [String: Int])?["records"])
@@ -163,7 +161,7 @@ struct HistoryCommandTests {
     try home.transcript("vault prune --keep 0")
     try home.transcript("vault delete coffer.auth --forever")
     #expect(try records(home) == empty)
-    // A person's items that git or docker use keep their past until these erase them.
+    // Items used by git or docker keep their history until these erase them.
     for value in ["p1", "p2"] { try home.transcript("vault set https://git.example ada", in: value) }
     #expect(try records(home) == empty + 2)
     try home.transcript("credential git erase", in: "protocol=https\nhost=git.example\nusername=ada\npassword=p2\n\n")
@@ -190,7 +188,6 @@ struct HistoryCommandTests {
     try home.transcript("vault delete docker:https://hub.example")
     try home.transcript("credential docker erase", in: "https://hub.example")
     #expect(try records(home) == empty)
-    // A person's own, with and without the account, and a field.
     for line in ["vault delete web ada --forever", "vault delete web --forever"] {
       for value in ["one", "two"] { try home.transcript("vault set web ada", in: value) }
       try home.transcript("vault set web ada --field pin", in: "4711")

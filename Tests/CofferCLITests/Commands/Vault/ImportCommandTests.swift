@@ -25,7 +25,6 @@ struct ImportCommandTests {
     try home.transcript("vault export --references --service app", out: references)
     let values = "A='one'\nB='two words'\nC=\"it's\n\\\"\\$\"\n"
     try home.transcript("vault export --reveal --format env --service app", out: values)
-    // What goes out comes in again as it was, and a shell reads it too.
     try home.transcript(
       "vault import -q --from env --service copy -", in: values, out: "added  copy  A\nadded  copy  B\nadded  copy  C\n")
     try home.transcript("vault get copy C", out: "it's\n\"$")
@@ -108,7 +107,6 @@ struct ImportCommandTests {
       let place = "line \(line): the text ends after \(length) bytes, in the middle: "
       #expect(error?.what.hasPrefix(place) == true, "\(length): \(error?.what ?? "")")
     }
-    // What is wrong elsewhere is not put down to the end.
     let error = #expect(throws: StoreError.self) { try read(Data(#"{"coffer":1,"itens":[]}"#.utf8)) }
     #expect(error?.what == "line 1: an unknown field beside the items")
   }
@@ -116,7 +114,7 @@ struct ImportCommandTests {
   @Test
   func `a pass store is imported through gpg, and one entry that does not open imports nothing`() throws {
     let home = try Home.withVault()
-    // gpg's agent wants a short path for its socket.
+    // gpg's agent needs a short path for its socket.
     let gnupg = home.path + "/g"
     try FileManager.default.createDirectory(atPath: gnupg, withIntermediateDirectories: false)
     chmod(gnupg, 0o700)
@@ -161,7 +159,7 @@ struct ImportCommandTests {
     throws
   {
     let home = try Home.withVault()
-    // Stands for gpg: what is imported is not how it decrypts.
+    // A fake gpg: decryption itself is not tested.
     let bin = home.path + "/bin"
     _ = try home.file("bin/gpg", "#!/bin/sh\nfor f; do :; done\ncat \"$f\"\necho '[GNUPG:] DECRYPTION_OKAY' >&3\n", mode: 0o700)
     home.environment["PATH"] = bin + ":/usr/bin:/bin"

@@ -4,7 +4,6 @@ import Testing
 
 @testable import CofferCLI
 
-/// Renaming, copying and editing.
 @Suite(.tags(.process), .defaultRun)
 struct ItemChangeCommandTests {
   private func home() throws -> Home {
@@ -74,9 +73,8 @@ struct ItemChangeCommandTests {
     #expect(try home.coffer("vault verify --json").out.contains("\"records\":2"))
   }
 
-  /// An editor that does what a shell script says.
   private func editor(_ home: Home, _ script: String) throws -> [String: String] {
-    // Read by a shell and not executed: the child of another test's fork may hold the file open for writing a moment longer.
+    // Read by a shell, not executed: a child of another test's fork may hold the file open for writing.
     ["EDITOR": "/bin/sh " + (try home.file("editor", "\(script)\n"))]
   }
 
@@ -85,7 +83,7 @@ struct ItemChangeCommandTests {
     guard access("/dev/shm", W_OK) == 0 else { try Test.skip("there is no /dev/shm") }
     let home = try home()
     let seen = home.path + "/seen"
-    // As one that was killed leaves it.
+    // As a killed editor leaves it.
     let left = try home.file("run/coffer-edit-x1/value", "hunter2")
     chmod(home.path + "/run", 0o700)
     try home.transcript(

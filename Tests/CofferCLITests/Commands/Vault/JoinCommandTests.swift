@@ -8,7 +8,6 @@ import Testing
 
 @Suite(.tags(.process), .defaultRun)
 struct JoinCommandTests {
-  /// A vault with the item `a`, and another home whose identity has a slot in it.
   private func invited() throws -> (owner: Home, guest: Home, invitation: String) {
     let owner = try Home.withVault()
     try owner.transcript("vault set a", in: "hush")
@@ -17,7 +16,7 @@ struct JoinCommandTests {
     return (owner, guest, invitation)
   }
 
-  /// The state of the vault in one file, without what is still in the write-ahead log.
+  /// The vault's state in one file, including the write-ahead log.
   private func copy(_ home: Home) throws -> Data {
     try home.attack("PRAGMA wal_checkpoint(TRUNCATE)")
     return try Data(contentsOf: URL(fileURLWithPath: home.vault))
@@ -57,14 +56,14 @@ struct JoinCommandTests {
     try ada.transcript("vault get a", out: "second")
     try bob.transcript("vault get a", err: "coffer: ", exit: 77)
 
-    // He puts back what he has, and goes on from there: all his machines follow him, and no other.
+    // Bob puts his copy back and continues: all his machines follow, and no other.
     let genuine = try copy(owner)
     try put(old, at: owner.vault)
     for _ in 0..<2 { try bob.changesKey("vault rotate --yes --quiet") }
     for value in ["forged", "again", "and again"] { try bob.transcript("vault set a", in: value) }
     try owner.transcript("vault get a --json", err: #""kind":"forked""#, exit: 66)
     try ada.transcript("vault get a --json", err: #""kind":"forked""#, exit: 66)
-    // A machine that has nothing but the identity's file and the newest invitation.
+    // A machine with only the identity's file and the newest invitation.
     let (laptop, _) = try Home.withIdentity()
     try FileManager.default.removeItem(atPath: laptop.path + "/me")
     try FileManager.default.copyItem(atPath: ada.path + "/me", toPath: laptop.path + "/me")
@@ -90,22 +89,22 @@ struct JoinCommandTests {
     #expect(json["saved"] as? String == guest.path + "/me" && json["invitation"] as? String == invitation)
     #expect(try guest.content("me") == identity + invitation + "\n" && guest.mode("me") == 0o400)
     try guest.transcript("vault identity show \(guest.path)/me", out: recipient)
-    // Another machine has the file and no pin.
+    // Another machine has the file but no pin.
     let elsewhere = try Home()
     try elsewhere.transcript("vault get a --vault \(owner.vault) --identity \(guest.path)/me --quiet", out: "hush")
-    // A newer one takes its place; one to another vault stands beside it.
+    // A newer invitation replaces it; one to another vault is added.
     let newer = try owner.changesKey("vault rotate --yes")
     let other = try Home.withVault()
     let second = try other.changesKey("vault slot add --recipient \(recipient.trimmingCharacters(in: .newlines))")
     #expect(try guest.coffer("vault join \(owner.vault) --save").status == 0)
     #expect(try guest.coffer("vault join \(other.vault) \(second) --save").status == 0)
     #expect(try guest.content("me") == identity + newer + "\n" + second + "\n")
-    // Not asked for, and nobody to ask: the file stays as it is.
+    // Without the option and a terminal the file stays unchanged.
     #expect(try guest.coffer("vault join \(owner.vault) --no-save").status == 0)
     try FileManager.default.createSymbolicLink(atPath: guest.path + "/link", withDestinationPath: guest.path + "/me")
     try guest.transcript(
       "vault join \(owner.vault) --identity \(guest.path)/link --save", out: "", err: "in no file of its own", exit: 77)
-    // A file that is full, and none at all: nothing is joined for it.
+    // A full file, or none: nothing is joined.
     let (full, third) = try (Home.withIdentity().home, Home.withVault())
     let text = try third.changesKey("vault rotate --yes")
     let key = try Invitation(text).key
@@ -169,7 +168,6 @@ struct JoinCommandTests {
       #expect(answer.status == 66 && answer.out.isEmpty, "\(answer)")
       #expect(answer.err.contains("coffer vault join PLACE INVITATION"))
     }
-    // Nor is the vault's id enough, which stands in the file.
     guest.environment["COFFER_EXPECT_VAULT"] = try owner.vaultID()
     try guest.transcript("vault join \(owner.vault)", err: "anyone could have made it", exit: 66)
     #expect(!guest.exists("state/pins"))
@@ -207,7 +205,7 @@ struct JoinCommandTests {
     try guest.transcript("vault get a --vault \(owner.vault)", out: "newer")
     try put(old, at: owner.vault)
     try guest.transcript("vault join \(owner.vault) \(invitation)", err: "coffer vault pin accept", exit: 66)
-    // With a secret of its own the vault is proven by that: there is nothing to ask, and the pin is asked all the same.
+    // Its own secret proves the vault without consent, and the pin is still checked.
     try owner.transcript("vault join \(owner.vault)", err: "coffer vault pin accept", exit: 66)
     #expect(try owner.coffer("vault pin accept").status == 0)
     try owner.transcript(

@@ -4,10 +4,9 @@ import Testing
 
 @testable import CofferCLI
 
-/// `coffer vault merge`: two vaults of one person, and others.
 @Suite(.tags(.process), .defaultRun)
 struct MergeCommandTests {
-  /// A home with an item, and one with the same that came by a merge.
+  /// A home with an item, and one that has the same item by a merge.
   private static func twins() throws -> (here: Home, there: Home) {
     let (here, there) = (try Home.withVault(), try Home.withVault())
     try here.transcript("vault set web ann --label L --attribute k=v", in: "first")
@@ -139,7 +138,6 @@ struct MergeCommandTests {
     try stranger.transcript("vault set a", in: "theirs")
     try here.transcript(Self.merge(stranger), out: "conflict  a\n", err: "the other vault's value comes")
     try here.transcript("vault get a", out: "theirs")
-    // What this machine remembers of the vault is what it was: nothing of the others.
     try here.transcript("vault get b", out: "forked")
     try here.transcript("--vault \(here.path)/older vault get a", out: "old", err: "a copy of vault")
   }
@@ -182,7 +180,7 @@ struct MergeCommandTests {
     #expect(try agreed.wait() == 0)
     #expect(try here.coffer(words("older") + " --older-key").status == 0)
     try here.transcript("vault get a", out: "old")
-    // The other way round it is a later key of the vault's own history.
+    // In the other direction it is a later key of the vault's own history.
     try here.transcript("vault backup \(here.path)/newer -q")
     try elsewhere.transcript(
       words("newer") + " --vault \(here.path)/older --key-file \(here.path)/key --dry-run",
@@ -207,7 +205,7 @@ struct MergeCommandTests {
     terminal.showsAll()
     #expect(try child.wait() == 0)
     #expect(terminal.shown.matches(of: /Passphrase of/).count == 1)
-    // A stranger's vault takes its own secret, as before.
+    // An unrelated vault needs its own secret, as before.
     try home.transcript("vault merge \(other.path)/copy", err: "the other vault is locked", exit: 69)
     try home.transcript(
       "vault merge \(other.path)/copy --other-passphrase-file \(other.path)/pass", out: "added  web  bob\n")
@@ -291,7 +289,6 @@ struct MergeCommandTests {
 }
 
 extension Home {
-  /// The items, as lines that tell which they are.
   fileprivate func items() throws -> [String] {
     struct Item: Decodable { let service: String, account: String, id: String, label: String }
     let items = try JSONDecoder().decode([Item].self, from: Data(coffer("vault list --json").out.utf8))

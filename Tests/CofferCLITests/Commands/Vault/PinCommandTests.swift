@@ -6,7 +6,6 @@ import Testing
 
 @Suite(.tags(.process), .defaultRun)
 struct PinCommandTests {
-  /// A vault whose present value is "new", and its file from when it was "old".
   func prepared() throws -> (home: Home, old: Data) {
     let home = try Home.withVault()
     try home.transcript("vault set a", in: "old")
@@ -72,7 +71,6 @@ struct PinCommandTests {
     home.locked()
     try home.transcript("vault backup -q \(home.path)/copy")
     #expect(try !home.coffer("doctor").out.contains("problem"))
-    // A machine without a pin may have been told the number.
     let told = ["COFFER_EXPECT_VAULT": try home.vaultID() + ":9"]
     try home.transcript("vault backup \(home.path)/second", with: told, err: "older than the 9 that is expected", exit: 66)
     #expect(try home.coffer("doctor", with: told).out.contains("problem  pins: the vault is at generation 2, older than the 9"))
@@ -86,7 +84,7 @@ struct PinCommandTests {
     #expect(try home.coffer("vault rotate --yes").status == 0)
     for side in ["-wal", "-shm"] { unlink(home.vault + side) }
     try older.write(to: URL(fileURLWithPath: home.vault))
-    // What anyone can change: the number in the clear.
+    // The generation in the clear, which anyone can change.
     try home.attack("UPDATE state SET bytes = CAST(x'ff00000000000000' || substr(bytes, 9) AS BLOB)")
     try home.transcript("vault backup \(home.path)/copy", err: "the vault's key is of epoch 1, and of epoch 2 was seen", exit: 66)
 
@@ -170,8 +168,7 @@ struct PinCommandTests {
     }
     for writer in writers { writer.waitUntilExit() }
     for writer in 1...8 {
-      // Where the machine is so busy that a second was not enough for the pin's lock, the next commit brings the pin up, and that
-      // is said.
+      // If the pin was locked for a second, the next commit updates it, and that is reported.
       let said = try home.content("out\(writer)").split(separator: "\n")
         .filter { !$0.contains("has held the lock for") && !$0.hasPrefix("  try: ") }
       #expect(said.isEmpty)
@@ -204,7 +201,7 @@ struct PinCommandTests {
     else { try Test.skip("nothing can be mounted read only here") }
     let pins = home.path + "/state/pins"
     let id = try home.vaultID()
-    // A mount of their own, in a name space that ends with the command.
+    // A separate mount, in a namespace that ends with the command.
     let output = try home.shell(
       """
       unshare -m sh -c 'mount --bind "\(pins)" "\(pins)" && mount -o remount,ro,bind "\(pins)" \
@@ -217,7 +214,6 @@ struct PinCommandTests {
 }
 
 extension Home {
-  /// A shell at work in this home, whose output and messages go to a file.
   func started(_ script: String, _ output: String) throws -> Process {
     let file = try FileHandle(forWritingTo: URL(fileURLWithPath: file(output)))
     let process = Process()
@@ -238,7 +234,6 @@ extension Home {
     return try #require((status?["vault"] as? [String: Any])?["id"] as? String)
   }
 
-  /// The numbers that the pin remembers, once all else that is told of it was found to be right.
   func pinned() throws -> [String: Int] {
     let answer = try coffer("vault pin show --json")
     let pin = try #require(JSONSerialization.jsonObject(with: answer.bytes) as? [String: Any])

@@ -8,7 +8,6 @@ import Testing
 
 @Suite(.tags(.process), .defaultRun)
 struct RestoreCommandTests {
-  /// A vault, and a backup of it from before the slot `two` was removed.
   private func removed() throws -> Home {
     let home = try Home.withVault()
     try home.transcript("vault set a", in: "old")
@@ -90,7 +89,6 @@ struct RestoreCommandTests {
       #expect(try child.wait() == status)
       try home.transcript("vault get a", out: value)
     }
-    // Where nothing is replaced, on a machine that knows no newer key, nobody is asked.
     let other = try Home()
     other.environment["COFFER_KEY_FILE"] = home.path + "/key"
     let terminal = try PseudoTerminal()
@@ -113,7 +111,6 @@ struct RestoreCommandTests {
     _ = try vault.lock()
     let line = "vault restore --yes \(home.path)/backup --passphrase-file \(old)"
     let asked = "which is not opened by the backup's (nothing, if there is none): "
-    // Nothing is typed, and then no.
     let no = try PseudoTerminal()
     let refused = try no.coffer(line, in: home)
     no.shows(asked)
@@ -122,7 +119,6 @@ struct RestoreCommandTests {
     #expect(no.shown.contains("passphrase"))
     no.type("n\n")
     #expect(try refused.wait() == 66)
-    // The present passphrase: the vault keeps its slot.
     let present = try PseudoTerminal()
     let kept = try present.coffer(line, in: home)
     present.shows(asked)
@@ -131,7 +127,6 @@ struct RestoreCommandTests {
     #expect(try kept.wait() == 0)
     #expect(try home.coffer("vault get a --passphrase-file \(old)").status == 77)
     try home.transcript("vault get a --passphrase-file \(new)", out: "1")
-    // A wrong one, and then yes: the backup's slot opens it again.
     let yes = try PseudoTerminal()
     let returned = try yes.coffer(line, in: home)
     yes.shows(asked)

@@ -68,7 +68,7 @@ struct SlotCommandTests {
     for typed in [code + "\n", code.lowercased(), code.replacing("-", with: " ").replacing("0", with: "O") + "\r\n"] {
       try home.transcript("vault get a --recovery-file \(try home.file("code", typed))", out: "hush")
     }
-    // A symbol of the check, whose change is always noticed: that of another goes unnoticed with one code in 1024.
+    // A symbol of the check, whose change is always detected: one code in 1024 hides another's.
     let wrong = String(code.dropLast()) + (code.hasSuffix("7") ? "8" : "7")
     try home.transcript("vault get a --recovery-file \(try home.file("code", wrong))", err: "wrong or missing symbol", exit: 77)
   }
@@ -177,7 +177,6 @@ struct SlotCommandTests {
     let slot = try #require(try slots(home).first { $0["opens"] as? String == "passphrase" })
     #expect((slot["passes"] as? Int ?? 0) >= 3 && (slot["mebibytes"] as? Int ?? 0) >= 64)
     let id = try #require(slot["id"] as? String)
-    // The invitation is what it was: nobody is told of a new one.
     let kept = try home.coffer("vault passphrase --keep-key --recovery-file \(code) --slot \(id) --new-passphrase-file \(old)")
     #expect(kept.status == 0 && kept.err.contains("key is the same"), "\(kept)")
     #expect(kept.out.isEmpty && !kept.err.contains("invitation"), "\(kept)")

@@ -226,7 +226,6 @@ struct VaultCommandTests {
 }
 
 extension Home {
-  /// What a shell in this home prints, messages included.
   func shell(_ script: String) throws -> String {
     let process = Process()
     let pipe = Foundation.Pipe()

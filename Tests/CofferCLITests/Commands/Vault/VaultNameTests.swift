@@ -17,7 +17,7 @@ struct VaultNameTests {
     try home.transcript("--vault work vault set b", in: "theirs", with: key)
     try home.transcript("vault --vault=work get b", with: key, out: "theirs")
     try home.transcript("vault get b", with: key.merging(["COFFER_VAULT": "work"]) { $1 }, out: "theirs")
-    // A path is one in this folder, which may be open to others, whatever the name stands for.
+    // A path in this folder, which may be open to others.
     let folder = FileManager.default.currentDirectoryPath
     func expectPath(_ place: String) throws {
       let answer = try home.coffer("vault get b --vault \(place)", with: key)
@@ -54,7 +54,7 @@ struct VaultNameTests {
     try home.transcript("vault merge wokr", err: "did you mean work?", exit: 78)
     try home.transcript("vault list --vault \(home.path)/nope", err: "there is no vault", exit: 78)
     try home.transcript("get token --vault \(home.path)/nope", err: "there is no vault", exit: 78)
-    // What needs no vault works, and a new vault may be made anywhere.
+    // Commands without a vault work, and a new vault may be made anywhere.
     try home.transcript("get theme --vault wrok", out: "dark")
     try home.transcript("init --vault \(home.path)/new.sqlite --new-key-file \(home.path)/newkey -q")
     try home.transcript("init --vault work --new-key-file \(home.path)/workkey -q")

@@ -17,7 +17,7 @@ struct VaultPlaceCommandTests {
     try home.transcript("vault get a \(key)", with: ["COFFER_VAULT": other.vault], out: "theirs")
     try home.transcript("vault get a --vault \(other.vault) \(key)", with: ["COFFER_VAULT": home.vault], out: "theirs")
     try home.transcript("vault get a", err: "the vault has no item of this service", exit: 1)
-    // Set and empty, as a shell leaves it, it names nothing.
+    // Set but empty, as shells leave it, it counts as unset.
     try home.transcript("vault list", with: ["COFFER_VAULT": ""])
     try home.transcript("vault list --vault ''", err: "the place of the vault is empty", exit: 64)
     #expect(try home.coffer("env --vault \(other.vault)").out.contains("vault     \(other.vault)\n"))
@@ -73,7 +73,7 @@ struct VaultPlaceCommandTests {
     }
     try home.transcript("vault list --vault \(place) --json", err: #""kind":"unsupported""#, exit: 77)
     try home.transcript("vault list", with: ["COFFER_VAULT": "etcd://x"], err: "(etcd://…)", exit: 77)
-    // What is no URL is a path.
+    // Text that is no URL is a path.
     try home.transcript("vault list --vault ./postgresql://x", err: "there is no vault", exit: 78)
     try home.transcript("vault list --vault \(home.path)/http:", err: "there is no vault", exit: 78)
     #expect(try home.coffer("doctor", with: ["COFFER_VAULT": place]).status == 2)
@@ -90,7 +90,6 @@ struct VaultPlaceCommandTests {
     let status = try home.coffer("agent status --json --vault \(other.vault)").out
     #expect(status.contains(other.vault.replacing("/", with: "\\/")) || status.contains(other.vault), "\(status)")
     try home.transcript("vault get a --vault \(other.vault)", out: "theirs")
-    // From another folder, by the name that it has there.
     let there = try #require(
       try home.program(["sh", "-c", "cd \(other.path)/data && \(Home.coffer) vault get a --vault vault.sqlite"]))
     #expect(there.out == "theirs" && there.status == 0, "\(there)")

@@ -4,9 +4,8 @@
 
 @testable import CofferSecretService
 
-/// What the Secret Service reads of a message itself: sd-bus checks and takes apart the rest.
+/// The Secret Service's own parsing of a message: sd-bus checks and decodes the rest.
 enum BusParsers {
-  /// The path of an object.
   static let path = Parser(
     "bus-path", longest: 256,
     words: [

@@ -12,7 +12,7 @@ import Foundation
 @testable import CofferFormats
 @testable import CofferTerminal
 
-/// What the command line reads of files, pipes, editors and other programs.
+/// The command line's input from files, pipes, editors and other programs.
 enum CommandLineParsers {
   static let all =
     [git, docker, template, reference, env, classic, oneTime, description, mask] + ImportParsers.all + LoginParsers.all + [
@@ -25,7 +25,6 @@ enum CommandLineParsers {
     return text
   }
 
-  /// What git says to a helper.
   static let git = Parser(
     "git-message",
     words: ["protocol=", "host=", "path=", "username=", "password=", "wwwauth[]=", "capability[]=", "oauth_refresh_token="]
@@ -37,7 +36,7 @@ enum CommandLineParsers {
     try promise(message.texts["password"] == nil, "a password is no secret")
   }
 
-  /// What docker says to a helper: the first byte says whether to store or to get.
+  /// docker's message to a helper: the first byte selects store or get.
   static let docker = Parser("docker-message", words: ImportParsers.json + ["\"ServerURL\"", "\"Username\"", "\"Secret\""]) {
     input in
     let (first, content) = input.choice
@@ -70,7 +69,7 @@ enum CommandLineParsers {
     }
   }
 
-  /// The old property-list notation and the typed words of `coffer defaults write`, with zeros between words.
+  /// The old property-list notation and the typed words of `coffer defaults write`, separated by zeros.
   static let classic = Parser(
     "classic-list", longest: 512,
     words: ["{", "}", "(", ")", "<", ">", "=", ";", ",", "\"", "\\U00e9", "-array", "-dict", "-int", "-date", "-data"]
@@ -78,7 +77,7 @@ enum CommandLineParsers {
     let words = try text(input).split(separator: "\0", omittingEmptySubsequences: false).map(String.init)
     if let first = words.first, let form = ClassicListReader.parse(first) {
       let written = ClassicList.text(form)
-      // Text alone is printed bare, for people.
+      // Only text is printed bare, for people.
       if case .string = form { return }
       let isKept = form.hasOnlyText || ClassicListReader.parse(written) == form
       try promise(isKept, "a list that was written again is another one")
@@ -98,12 +97,12 @@ enum CommandLineParsers {
       code.text.withUnsafeBytes { $0.allSatisfy { (0x30...0x39).contains($0) } }, "a code has something else than digits")
   }
 
-  /// What describes an item, as a person left it in an editor.
+  /// An item's description, as a person left it in an editor.
   static let description = Parser(
     "description", longest: 512, words: ["label: ", "type: ", "expires: ", "attribute: ", "=", "\\n", "30d", "never"]
   ) { input in
     let metadata = try DescriptionForm.read(text(input), of: item(ItemMetadata()))
-    // An expiry is rounded on its way, and may be of now.
+    // An expiry is rounded, and may be relative to now.
     var said = metadata
     said.expires = nil
     let again = try DescriptionForm.read(DescriptionForm.text(of: item(said)), of: item(said))
@@ -117,7 +116,7 @@ enum CommandLineParsers {
       created: moment, modified: moment, written: moment, revision: 1, valueBytes: 0)
   }
 
-  /// What a program prints whose secrets are masked: the first byte says how many of its bytes come at once.
+  /// A program's output with masked secrets: the first byte selects how many bytes come at once.
   static let mask = Parser("mask", longest: 256, words: ["secret", "secrets", "ecret-two", "etwo"]) { input in
     let (first, output) = input.choice
     var mask = try OutputMask(automaton.get(), chunk: 16)

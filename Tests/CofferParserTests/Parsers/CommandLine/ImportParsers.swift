@@ -9,7 +9,6 @@ import CofferVault
 @testable import CofferCLI
 @testable import CofferFormats
 
-/// The files of other programs, as an import reads them and as `coffer doctor --fix` cuts them.
 enum ImportParsers {
   static let all =
     [
@@ -37,7 +36,6 @@ enum ImportParsers {
 
   static let json = ["{", "}", "[", "]", "\"", "\\u0041", "\\ud83d\\ude00", "null", "true", ":", ","]
 
-  /// A file of a few entries fits into `longest` bytes.
   private static func format(
     _ format: ImportFormat, _ name: String, longest: Int = 512, _ files: [String], _ words: [String]
   ) -> Parser {
@@ -47,7 +45,7 @@ enum ImportParsers {
     }
   }
 
-  /// What a format gave must be items that a vault takes, and places of the file that can be cut out.
+  /// A format's result must be items that a vault accepts, and ranges of the file.
   private static func check(_ found: ImportedEntries, _ text: borrowing SecretBytes) throws {
     let count = text.count
     for cut in found.entries.flatMap(\.cuts) {
@@ -64,7 +62,7 @@ enum ImportParsers {
     try promise(made.parts.count == found.entries.count, "an entry became nothing")
   }
 
-  /// An entry of pass, or where the first byte is odd of gopass.
+  /// An entry of pass, or of gopass if the first byte is odd.
   private static let pass = Parser(
     "import-pass", words: ["user: ", "url: ", "otpauth://totp/a?secret=", "---\n", "GOPASS-SECRET-1.0\n", "\n  "]
   ) { input in
@@ -78,7 +76,6 @@ enum ImportParsers {
     try check(found, text)
   }
 
-  /// What `coffer vault export --reveal` prints.
   private static let items = Parser(
     "import-items", longest: 512,
     words: json + [
@@ -90,7 +87,6 @@ enum ImportParsers {
     }
   }
 
-  /// Which program a file is of.
   private static let recognition = Parser(
     "import-any", words: json + ["\"coffer\"", "machine", "<KeePassFile", "[x]", "aws_", "oauth_token:"], fixtures: ["Imports"]
   ) { input in

@@ -7,13 +7,12 @@ import Foundation
 
 @testable import CofferLogin
 
-/// What a login reads of the server that it asks, and of a browser that comes back.
+/// A login's input from its server, and from a returning browser.
 enum LoginParsers {
   static let all = [answer, document, callback]
 
   private static let longestLife = 315_360_000.0
 
-  /// The answer of an endpoint that hands out tokens and codes.
   static let answer = Parser(
     "login-answer",
     words: ImportParsers.json + [
@@ -29,7 +28,6 @@ enum LoginParsers {
     try promise(answer.texts.values.allSatisfy { $0.utf8.count <= 4096 }, "a text is longer than a login's")
   }
 
-  /// What a server says of itself.
   static let document = Parser(
     "login-document",
     words: ImportParsers.json + [
@@ -48,7 +46,6 @@ enum LoginParsers {
     }
   }
 
-  /// The line with which a browser comes back.
   static let callback = Parser(
     "login-callback", longest: 512, words: ["GET /callback?", " HTTP/1.1", "code=", "state=", "iss=", "error=", "&", "%2F", "+"]
   ) { input in

@@ -9,7 +9,7 @@ import SystemPackage
 
 @testable import CofferDefaults
 
-/// The files of the plain store, which Foundation, editors and other versions write too, and the words of a command line.
+/// The files of the plain store, which Foundation and editors write too, and command line words.
 enum DefaultsParsers {
   static let all = [xml, binary, record, journal, arguments]
 
@@ -26,7 +26,7 @@ enum DefaultsParsers {
 
   static let binary = Parser("plist-binary", words: ["bplist00"], fixtures: ["PropertyLists"]) { try list($0, .binary) }
 
-  /// What is read is written so that it reads alike, in both encodings; a date of XML has whole seconds.
+  /// A read list, written again, reads the same in both encodings; an XML date has whole seconds.
   private static func list(_ input: [UInt8], _ encoding: PropertyList.Encoding) throws {
     let (values, found) = try PropertyList.decode(Data(input))
     guard found == encoding, values.allSatisfy({ $0.value.depth <= 64 }) else { return }
@@ -37,7 +37,6 @@ enum DefaultsParsers {
     try promise(xml.values == values && xml.encoding == .xml, "a list is another one in XML")
   }
 
-  /// A record of the journal: what follows its length and checksum.
   static let record = Parser("journal-record") { content in
     guard content.count >= Record.headerBytes - 8 else { return }
     var bytes = [UInt8](repeating: 0, count: 8) + content
@@ -55,14 +54,12 @@ enum DefaultsParsers {
     try promise(second.record.said == found.record.said, "a record says something else")
   }
 
-  /// The first page of a journal, cut to its fields, and records behind it. The first byte says which numbers get checks that
-  /// fit.
+  /// A journal's first page, cut to its fields, then records. The first byte selects the numbers with valid checks.
   static let journal = Parser("journal") { input in
     let (first, content) = input.choice
     try JournalFile.shared.read(content, checked: first)
   }
 
-  /// Words of a command line, with zeros between them.
   static let arguments = Parser("arguments", longest: 256, words: ["--", "-key", "=", "-1", "-.5"]) { input in
     let words = input.split(separator: 0, omittingEmptySubsequences: false).map { String(decoding: $0, as: UTF8.self) }
     let overrides = LaunchArguments(words)
@@ -76,7 +73,7 @@ enum DefaultsParsers {
     try promise(LaunchArguments(taken).texts == overrides.texts, "what was taken says something else")
   }
 
-  /// Gives a record its length and a checksum that fits.
+  /// Gives a record its length and a valid checksum.
   @discardableResult
   static func seal(_ record: inout [UInt8], epoch: UInt64, after before: UInt32 = 0) -> UInt32 {
     let sum = record.lent { Checksum.of(UnsafeRawBufferPointer(rebasing: $0[8...]), epoch: epoch, after: before) }
@@ -89,7 +86,6 @@ enum DefaultsParsers {
 }
 
 extension Record {
-  /// All that the record says, to compare it.
   fileprivate var said: [PlainForm] {
     func forms(_ changes: [Change]) -> [PlainForm] { changes.flatMap { [.string($0.name), $0.form ?? .argument("none")] } }
     return switch self {
@@ -109,7 +105,7 @@ extension PlainForm {
     }
   }
 
-  /// Whether XML has all of it: dates with whole seconds, and text without control characters.
+  /// Whether XML can represent it: dates with whole seconds, and text without control characters.
   fileprivate var isExactInXML: Bool {
     switch self {
     case .array(let items): items.allSatisfy(\.isExactInXML)

@@ -10,13 +10,11 @@ import SystemPackage
 
 @testable import CofferDefaults
 
-/// One journal in memory, whose bytes are replaced for each input: to make a file and to map it would cost more than to read it.
+/// One journal in memory for all inputs: making and mapping a file would cost more than reading it.
 final class JournalFile: Sendable {
   static let shared = JournalFile()
 
-  /// Bytes of the header that an input has.
   private static let fields = 248
-  /// Room for the records.
   private static let room = 8192
 
   private let turn = Mutex(())
@@ -37,7 +35,6 @@ final class JournalFile: Sendable {
     try Self.follow(journal)
   }
 
-  /// Reads it as a process does that opens it.
   private static func follow(_ journal: Journal) throws {
     try journal.checkFormat()
     _ = (journal.holder, try journal.memory.list, try journal.memory.isRetired())
@@ -70,7 +67,7 @@ final class JournalFile: Sendable {
     try promise(whole == bytes.count, "a fold would write a record that is none")
   }
 
-  /// Makes checks fit that no fuzzer finds: a bit each for the word, the two starts and seeds, the use, and the records.
+  /// Makes checks valid that no fuzzer finds: a bit each for the word, the two starts and seeds, the use, and the records.
   private static func repair(_ header: inout [UInt8], _ records: inout [UInt8], _ checked: UInt8) throws {
     func load(_ field: JournalLayout.Field) -> UInt64 {
       header.lent { UInt64(littleEndian: $0.loadUnaligned(fromByteOffset: field.rawValue, as: UInt64.self)) }

@@ -11,18 +11,16 @@ import CofferVault
 import CofferVaultFormat
 import CofferVaultRows
 
-/// What a server of PostgreSQL's answers. libpq reads it first, as it would from a real one.
+/// Answers of a PostgreSQL server. libpq parses them first, as from a real one.
 enum PostgresParsers {
   static let all = [rows, settings]
 
-  /// Why nothing can be read: libpq is not there.
   static var obstacle: String? { PostgresVaults.obstacle() }
 
   // It is fixed and well formed, and read once: that takes a tenth of what an input does.
   // swift-format-ignore: NeverUseForceTry
   private static let place = try! PostgresPlace(ScriptedServer.shared.url)
 
-  /// The rows of a vault.
   static let rows = Parser("server-rows", longest: 2048) { input in
     let script = Script(input)
     ScriptedServer.shared.say(script.said)
@@ -32,7 +30,6 @@ enum PostgresParsers {
     try use.outcome.judge()
   }
 
-  /// Plain values.
   static let settings = Parser("server-settings") { input in
     let script = Script(input)
     ScriptedServer.shared.say(script.said)
@@ -42,9 +39,9 @@ enum PostgresParsers {
   }
 }
 
-/// An input: what is asked, and what is said. The first byte counts the steps; its highest bit says whether the answers to what
-/// is asked of every server are the input's too, and the next one whether a server is there again for who has lost it. A byte for
-/// each step follows, and then what the server says.
+/// An input: requests and answers. The first byte counts the steps; its highest bit shows whether the input also answers the
+/// questions asked of every server, the next one whether a lost server returns. Then come a byte for each step, and the
+/// answers.
 private struct Script {
   let steps: ArraySlice<UInt8>
   /// On each connection.
@@ -57,21 +54,18 @@ private struct Script {
     said = Array(repeating: (first & 128 == 0 ? Self.facts : []) + messages, count: first & 64 == 0 ? 1 : 2)
   }
 
-  /// The answers to what is asked of every server.
+  /// The answers to the questions asked of every server.
   private static let facts =
     ServerMessage.row(["0", ""])
     + ServerMessage.row(["1", PostgresSchema.text, "1", PlainSchema.text, "1", "UTF8"]) + ServerMessage.ready
 }
 
-/// What became of the steps of one input.
 private final class Outcome {
   private var refusal: StoreError?
   private var broken: String?
 
-  /// Whether the server is gone for good.
   private(set) var isOver = false
 
-  /// Does one thing.
   func note(_ body: () throws(StoreError) -> Void) {
     do throws(StoreError) { try body() } catch {
       refusal = error
@@ -81,7 +75,6 @@ private final class Outcome {
 
   func promise(_ isKept: Bool, _ what: @autoclosure () -> String) { if !isKept { broken = broken ?? what() } }
 
-  /// - Throws: ``BrokenPromise``, or the refusal.
   func judge() throws {
     if let broken { throw BrokenPromise(broken) }
     guard let refusal else { return }
@@ -92,11 +85,11 @@ private final class Outcome {
     throw Refused()
   }
 
-  /// A server may have an error of any kind, so that its kind explains nothing.
+  /// A server may report any error, so its kind explains nothing.
   private struct Refused: Error {}
 }
 
-/// Uses the rows of a vault as its engine does: step by step, and an error ends the transaction.
+/// Uses a vault's rows as its engine does: step by step, and an error ends the transaction.
 private final class RowUse {
   let rows: PostgresRows
   let outcome = Outcome()
@@ -107,7 +100,7 @@ private final class RowUse {
     do throws(StoreError) { bell = try Bell() } catch { bell = nil }
   }
 
-  /// The low five bits say what is done, and the high three with which row.
+  /// The low five bits select the action, the high three the row.
   func take(_ step: UInt8) {
     let which = Int(step >> 5)
     let index = [UInt8](repeating: UInt8(which) << 5, count: RowLimits.indexBytes)
@@ -225,7 +218,6 @@ private final class RowUse {
   }
 }
 
-/// Uses the plain values of a domain on a server.
 private final class SettingUse {
   let outcome = Outcome()
   private var settings: PostgresDefaults?
@@ -236,7 +228,7 @@ private final class SettingUse {
     }
   }
 
-  /// The low four bits say what is done, and the high four with which number.
+  /// The low four bits select the action, the high four the number.
   func take(_ step: UInt8) {
     guard let settings else { return }
     outcome.note { () throws(StoreError) in
@@ -258,7 +250,7 @@ private final class SettingUse {
     }
   }
 
-  /// One write as a store makes it, but that a commit which nobody answers is looked for at once and not for some seconds.
+  /// One write as a store makes it, except that an unanswered commit is looked up at once.
   private func write(_ step: UInt8, _ table: PlainTable, _ session: PostgresSession) throws(StoreError) {
     let write = PlainWrite(table, ["a", "b"])
     let connection = try session.open()

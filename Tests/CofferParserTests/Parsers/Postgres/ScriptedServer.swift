@@ -1,18 +1,17 @@
 import Foundation
 import Synchronization
 
-/// A server of PostgreSQL's that says what was written beforehand, whatever it is asked, and then nothing any more: nobody waits
-/// for it.
+/// A PostgreSQL server that gives prepared answers to anything, and then nothing more, without a wait.
 ///
 /// Source: PostgreSQL, "Frontend/Backend Protocol", "Message Formats".
 final class ScriptedServer: Sendable {
-  /// The one of this process. Its socket has no file: the name is of Linux's abstract ones.
+  /// One for this process. Its socket has no file: it uses Linux's abstract namespace.
   static let shared = ScriptedServer()
 
-  /// What libpq is to connect to.
+  /// libpq's connection URL.
   let url: String
   private let listener: Int32
-  /// What is said on each connection that is yet to come.
+  /// The answers on each future connection.
   private let scripts = Mutex<[[UInt8]]>([])
 
   private init() {
@@ -31,10 +30,9 @@ final class ScriptedServer: Sendable {
     Thread.detachNewThread { [self] in serve() }
   }
 
-  /// Sets what the next connections are told behind the greeting; those behind them are ended at once.
+  /// Sets the next connections' answers after the greeting; later connections are ended at once.
   func say(_ scripts: [[UInt8]]) { self.scripts.withLock { $0 = scripts } }
 
-  /// Whether the next connection is ended at once.
   var isSilent: Bool { scripts.withLock { $0.isEmpty } }
 
   private func serve() {
@@ -42,12 +40,12 @@ final class ScriptedServer: Sendable {
     while true {
       let client = accept(listener, nil, nil)
       guard client >= 0 else { return }
-      // The one before is not closed sooner: what a client had not read would be lost with what it sent and nobody reads.
+      // The previous one is not closed sooner: unread data of the client would be lost.
       if let last { close(last) }
       last = client
       let script = scripts.withLock { $0.isEmpty ? [] : $0.removeFirst() }
       if !script.isEmpty {
-        // Between its greeting and the first question libpq takes what a server says for nothing.
+        // libpq ignores a server's messages between its greeting and the first question.
         for part in [ServerMessage.greeting, script] {
           var heard: UInt8 = 0
           guard recv(client, &heard, 1, 0) == 1 else { break }
@@ -59,7 +57,6 @@ final class ScriptedServer: Sendable {
     }
   }
 
-  /// Takes what has come.
   private func drain(_ client: Int32) {
     withUnsafeTemporaryAllocation(byteCount: 65_536, alignment: 1) { room in
       _ = recv(client, room.baseAddress, room.count, Int32(MSG_DONTWAIT))
@@ -76,12 +73,10 @@ final class ScriptedServer: Sendable {
   }
 }
 
-/// What a server says.
 enum ServerMessage {
-  /// A message of any type.
   static func message(_ type: UInt8, _ body: [UInt8]) -> [UInt8] { [type] + bytes(UInt32(body.count + 4)) + body }
 
-  /// How a connection begins, with nothing between a client and its first question.
+  /// A connection's start, up to the client's first question.
   static let greeting: [UInt8] = {
     let status = [
       ("server_version", "17.0"), ("client_encoding", "UTF8"), ("standard_conforming_strings", "on"), ("in_hot_standby", "off"),
@@ -92,10 +87,9 @@ enum ServerMessage {
       + message(UInt8(ascii: "K"), bytes(UInt64(1))) + ready
   }()
 
-  /// The end of a queue of questions.
   static let ready = message(UInt8(ascii: "Z"), [UInt8(ascii: "I")])
 
-  /// One row of texts, as a statement is answered that was prepared with the question.
+  /// One row of texts, as the answer to a statement prepared with the question.
   static func row(_ texts: [String]) -> [UInt8] {
     let columns = texts.flatMap { _ in
       Array("c\0".utf8) + bytes(UInt32(0), UInt16(0), UInt32(25), UInt16(0xFFFF), UInt32(0xFFFF_FFFF), UInt16(1))
@@ -106,8 +100,8 @@ enum ServerMessage {
       + message(UInt8(ascii: "D"), bytes(UInt16(texts.count)) + cells) + message(UInt8(ascii: "C"), Array("SELECT 1\0".utf8))
   }
 
-  /// Messages as an input has them: a type, the length of the content in two bytes, and the content. A type of 0 ends them, and
-  /// what is behind it is said as it stands.
+  /// An input's messages: a type, the content's length in two bytes, and the content. A type of 0 ends them, and later bytes
+  /// are sent unchanged.
   static func messages(of input: ArraySlice<UInt8>) -> [UInt8] {
     var (rest, said) = (input, [UInt8]())
     while let type = rest.popFirst() {

@@ -1,4 +1,4 @@
-// The entry of the programs of Tests/Fuzz, the only ones that are linked with libFuzzer.
+// The entry of the programs of Tests/Fuzz, the only ones linked with libFuzzer.
 #if FUZZING
   import Foundation
 
@@ -11,8 +11,8 @@
 
   private nonisolated(unsafe) var chosen: Parser?
 
-  /// Fuzzes the one of `parsers` that `COFFER_PARSER` names, in the environment as libFuzzer starts itself again to merge; or
-  /// tells of all.
+  /// Fuzzes the parser that `COFFER_PARSER` names, an environment variable because libFuzzer restarts itself to merge; or
+  /// lists all.
   public func run(_ parsers: [Parser]) {
     guard let name = ProcessInfo.processInfo.environment["COFFER_PARSER"] else {
       for parser in parsers { print(parser.name, parser.longest, parser.fixtures.joined(separator: " ")) }
@@ -29,7 +29,7 @@
     exit(runDriver(&count, &words, tryInput))
   }
 
-  /// Gives one input to the parser. Under this name libFuzzer's own main, which is not used, looks for it.
+  /// Gives one input to the parser. libFuzzer's own main, which is not used, requires this name.
   @_cdecl("LLVMFuzzerTestOneInput")
   public func tryInput(_ start: UnsafePointer<UInt8>?, _ count: Int) -> Int32 {
     do { _ = try chosen?.accepts(Array(UnsafeBufferPointer(start: start, count: count))) } catch {

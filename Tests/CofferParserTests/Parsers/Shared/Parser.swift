@@ -1,17 +1,17 @@
-/// What reads bytes that others wrote, as a fuzzer and a test call it.
+/// A reader of foreign bytes, as a fuzzer and a test call it.
 public struct Parser: Sendable {
-  /// The name of its folder of seeds, and of its line in a report.
+  /// The name of its seed folder, and of its line in a report.
   public let name: String
-  /// Bytes of an input, at most: short inputs are tried more often, and no rule of the parser needs longer ones.
+  /// The most bytes of an input: short inputs are tried more often, and no rule of the parser needs longer ones.
   public let longest: Int
-  /// Words of the format, from which inputs are made too.
+  /// Words of the format, also used to make inputs.
   public let words: [String]
-  /// Files and folders of `Fixtures` that are inputs, beside the parser's own.
+  /// Files and folders of `Fixtures` that are additional inputs.
   public let fixtures: [String]
-  /// Reads an input and checks what is promised of it: throws a ``BrokenPromise``, or what the input is refused with.
+  /// Reads an input and checks its promises: throws a ``BrokenPromise``, or the input's refusal.
   private let read: @Sendable ([UInt8]) throws -> Void
 
-  /// A parser, whose `read` throws what it refuses an input with.
+  /// A parser, whose `read` throws its refusal of an input.
   public init(
     _ name: String, longest: Int = 1024, words: [String] = [], fixtures: [String] = [],
     _ read: @escaping @Sendable ([UInt8]) throws -> Void
@@ -23,9 +23,9 @@ public struct Parser: Sendable {
     self.read = read
   }
 
-  /// Whether the parser takes `input`.
+  /// Whether the parser accepts `input`.
   ///
-  /// - Throws: ``BrokenPromise``, also for an input that is refused with an error that no input explains.
+  /// - Throws: ``BrokenPromise``, also if the input is refused with an error that no input explains.
   public func accepts(_ input: [UInt8]) throws -> Bool {
     do {
       try read(input)
@@ -39,11 +39,11 @@ public struct Parser: Sendable {
   }
 }
 
-/// Something that is promised of every input, and does not hold for one.
+/// A promise for every input that fails for one.
 public struct BrokenPromise: Error, CustomStringConvertible {
-  /// Which promise it is.
+  /// The promise.
   public let description: String
-  /// A promise that does not hold: `what` is so instead.
+  /// A broken promise: `what` holds instead.
   public init(_ what: String) { description = what }
 }
 
@@ -53,7 +53,7 @@ public func promise(_ isKept: Bool, _ what: @autoclosure () -> String) throws(Br
 }
 
 extension [UInt8] {
-  /// The first byte, which says how an input is meant, and the rest.
+  /// The first byte, which selects the input's meaning, and the rest.
   public var choice: (first: UInt8, rest: [UInt8]) { (first ?? 0, Array(dropFirst())) }
 
   /// Lends the bytes to `body`.

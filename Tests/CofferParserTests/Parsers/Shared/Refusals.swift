@@ -1,14 +1,13 @@
 import CofferMemory
 import CofferPlatform
 
-/// The errors by which an input may be refused.
+/// The errors with which an input may be refused.
 enum Refusals {
   private static let kinds: [StoreError.Kind] = [
     .damaged, .tampered, .wrongSecret, .unfitSecret, .invalidName, .unsupported, .notAVault, .denied, .notFound, .ambiguous,
     .conflict, .unencodable, .expired, .clockBehind,
   ]
 
-  /// What is wrong with `error`; nil for a refusal that says why.
   static func unexplained(_ error: any Error) -> String? {
     switch error {
     case let error as StoreError:

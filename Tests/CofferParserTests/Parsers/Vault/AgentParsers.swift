@@ -10,7 +10,7 @@ import Foundation
 
 @testable import CofferAgent
 
-/// What goes between an agent and its clients, either way. The first byte of an answer says to which request.
+/// Messages between an agent and its clients. The first byte of an answer selects the request.
 enum AgentParsers {
   static let all = [request, answer]
 
@@ -23,7 +23,6 @@ enum AgentParsers {
     try keeps(body, "a request", try read(request, frame))
   }
 
-  /// Reads the request as the agent does. Of what comes out it gives back what writes it again, where only one body says so.
   private static func read(_ request: AgentProtocol.Request, _ frame: borrowing Frame) throws(StoreError) -> Rewriting? {
     switch request {
     case .status, .lock, .stop, .verify, .describe:
@@ -151,15 +150,14 @@ enum AgentParsers {
   }
 
   private static func frame(_ body: [UInt8]) throws -> Frame {
-    // No shorter one is a frame: whoever receives it counts.
+    // A shorter one is no frame: the receiver counts.
     guard body.count >= 2 else { throw FrameReader.malformed("it is no frame") }
     return Frame(body: try VaultParsers.secret(body))
   }
 
-  /// How what was read is written.
   private struct Rewriting {
     let put: (inout FrameWriter) throws -> Void
-    /// Whether there is one order of its parts.
+    /// Whether its parts have one order.
     let isOrdered: Bool
 
     static var nothing: Rewriting { Rewriting(()) { _, _ in } }
@@ -172,7 +170,7 @@ enum AgentParsers {
     }
   }
 
-  /// A message says what it says in one way: lengths and order are the sender's only where a set is told.
+  /// A message has one form: only in a set may the sender choose lengths and order.
   private static func keeps(_ body: [UInt8], _ what: String, _ rewriting: Rewriting?) throws {
     guard let rewriting, let request = AgentProtocol.Request(rawValue: body[1]) else { return }
     var writer = try FrameWriter(request: request)

@@ -10,11 +10,11 @@ import CofferStorage
 @testable import CofferVaultFormat
 @testable import CofferVaultRows
 
-/// The parts of a vault's file and of a pin, once their seals are open: what a holder of the key wrote, or anyone.
+/// The parts of a vault's file and of a pin with open seals, from a holder of the key or anyone.
 enum VaultParsers {
   static let all = [header, sealedHeader, state, record, log, pin, page, credentials] + AgentParsers.all
 
-  /// With a checksum that fits.
+  /// With a valid checksum.
   static let header = Parser("vault-header", longest: 2048, words: ["PVAULT\0\u{1}"]) { content in
     let row = content + PlainHash.digest(content).bytes
     let header = try VaultHeader(decoding: row)
@@ -28,12 +28,12 @@ enum VaultParsers {
     }
   }
 
-  /// What the header seals: its slots' names and keys, and the earlier epochs. The first byte counts slots.
+  /// The header's sealed part: its slots' names and keys, and the earlier epochs. The first byte counts slots.
   static let sealedHeader = Parser("vault-sealed-header") { input in
     let (first, content) = input.choice
     let frames = content.isEmpty ? 0 : Int(first % 4)
     try content.lent { bytes in
-      // The slots that the content must tell of are those that it does tell of.
+      // The content must name exactly these slots.
       var ids = ByteReader(bytes, of: "seed")
       _ = try ids.take(24)
       var slots: [SealedSlot] = []
@@ -70,7 +70,7 @@ enum VaultParsers {
     }
   }
 
-  /// The first byte says whether the vault is of a later version.
+  /// The first byte selects a later version of the vault.
   static let record = Parser("vault-record", longest: 4096) { input in
     let (first, content) = input.choice
     let meta = try content.lent { (bytes) throws(FormatError) in try RecordMeta(decoding: bytes, admitsLater: first & 1 == 1) }
@@ -98,21 +98,21 @@ enum VaultParsers {
     try same(ByteWriter.bytes(entry.encodedCount) { entry.write(to: &$0, after: head) }, content, "an entry of the log")
   }
 
-  /// With a checksum that fits.
+  /// With a valid checksum.
   static let pin = Parser("vault-pin", longest: 144, words: ["PVPIN1\0\0"]) { content in
     let bytes = content + PlainHash.digest(content).bytes.prefix(16)
     let record = try bytes.lent { (bytes) throws(FormatError) in try PinRecord(decoding: bytes) }
     try promise(record.encoded() == bytes, "a pin has another encoding")
   }
 
-  /// A page of SQLite's file as it is looked at before SQLite is. Short inputs are pages whose rest is zeros.
+  /// A page of SQLite's file, as checked before SQLite reads it. Short inputs are padded with zeros.
   static let page = Parser("vault-page", longest: 4096, words: ["SQLite format 3\0"]) { input in
     let size = input.count > 512 ? 4096 : 512
     let page = input + [UInt8](repeating: 0, count: max(0, size - input.count))
     guard page.lent({ PageCheck.accepts($0) }) else { throw FormatError.damaged("page", "it is refused") }
   }
 
-  /// What opens a vault, from files and lines that people edit: the first byte says which kind.
+  /// Credentials from files and lines that people edit: the first byte selects the kind.
   static let credentials = Parser(
     "vault-credentials", longest: 512, words: ["PVKEY1-", "PVID1-", "PVINV1-", "PVPUB1-"]
   ) { input in
@@ -143,7 +143,7 @@ enum VaultParsers {
     }
   }
 
-  /// Its first line with check digits that fit, which no fuzzer finds.
+  /// Its first line with valid check digits, which no fuzzer finds.
   private static func checked(_ text: [UInt8], after prefix: Int) -> [UInt8] {
     let line = text.prefix { $0 != 0x0A }
     guard line.count > prefix + 8, (line.count - prefix) % 2 == 0 else { return text }
@@ -155,7 +155,7 @@ enum VaultParsers {
 
   static func secret(_ bytes: [UInt8]) throws -> SecretBytes { try bytes.lent { try SecretBytes(copying: $0) } }
 
-  /// `content` says what was written, but for an extension, which is as a later version likes.
+  /// `content` equals the written bytes, except a later version's extension.
   private static func same(_ written: [UInt8], _ content: [UInt8], _ part: String) throws(BrokenPromise) {
     let isSame = content.starts(with: written.dropLast(2)) && (content.count > written.count || content == written)
     try promise(isSame, "\(part) has another encoding")

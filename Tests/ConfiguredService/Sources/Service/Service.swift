@@ -3,22 +3,22 @@ import CofferConfiguration
 import Configuration
 import Hummingbird
 
-/// What the service keeps: what it says, and the token that lets in.
+/// The service's configuration: its greeting, and its admission token.
 public struct ServiceKeys: KeySpace {
-  /// What it says to whoever comes.
+  /// The greeting.
   public let greeting = StorageKey("service.greeting", default: "Hello")
-  /// Where it listens; 0 for any port that is free.
+  /// The port; 0 for any free one.
   public let port = StorageKey("service.port", default: 0)
-  /// What lets in.
+  /// The admission token.
   public let token = StorageKey("service.token", secret: String.self)
 
   /// The keys.
   public init() {}
 }
 
-/// A service over `app`: `/` greets whoever comes, and `/admin` whoever shows the token.
+/// A service over `app`: `/` greets any visitor, and `/admin` one with the token.
 ///
-/// - Parameter running: is told the port once the service listens.
+/// - Parameter running: gets the port once the service listens.
 public func service(over app: StorageRouter, running: @escaping @Sendable (Int) async -> Void) -> some ApplicationProtocol {
   let config = ConfigReader(providers: [EnvironmentVariablesProvider(), CofferProvider(app)]).scoped(to: "service")
   let router = Router()

@@ -46,7 +46,6 @@ import Testing
       #expect(found.value == ConfigValue(value, isSecret: false) && found.encodedKey == name, "\(name)")
       #expect(try snapshot.value(forKey: key(name), type: type) == found, "\(name)")
     }
-    // What is stored later is in no snapshot of before.
     try app.set("Hello again", for: keys.greeting)
     #expect(try snapshot.value(forKey: key("service.greeting"), type: .string).value?.content == .string("Hi"))
   }
@@ -94,7 +93,6 @@ import Testing
     try home.vault.lock()
     #expect(kinds("service.token", .string) == [.locked, .locked])
     #expect(kind { _ = try ConfigReader(provider: provider).requiredString(forKey: "service.token") } == .locked)
-    // Preferences need no vault.
     #expect(try content(provider, "service.greeting", .string) == .string("eight"))
   }
 

@@ -3,7 +3,6 @@ import CofferVault
 import Foundation
 import Testing
 
-/// A folder with an unlocked vault, and a router over it.
 struct ServiceHome {
   let folder: URL
   let keys: Keys
