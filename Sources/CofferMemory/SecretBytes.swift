@@ -4,9 +4,9 @@ internal import CofferPlatform
 /// Bytes that must not leak: a key, a passphrase, a plaintext.
 ///
 /// They live in libsodium's guarded memory (locked against swapping if the system allows, out of core dumps, zeroed in a
-/// forked child) and are wiped when the value's life ends. The type moves and never copies; only ``duplicate()`` makes a
-/// second copy. It has no description, no mirror and no conversion to `String`, `Data` or an array, so printing it does not
-/// compile.
+/// forked child) and are wiped when the value's life ends. The type moves and never copies by itself: ``duplicate()``
+/// and the parts of it are copies that a caller asks for. It has no description, no mirror and no conversion to `String`,
+/// `Data` or an array, so printing it does not compile.
 ///
 /// Source: libsodium documentation, "Secure memory".
 public struct SecretBytes: ~Copyable, Sendable {

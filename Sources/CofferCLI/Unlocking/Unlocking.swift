@@ -14,8 +14,8 @@ extension Context {
     return vault
   }
 
-  /// Checks, as far as possible without a key, that the mirror `vault` is the one that was refreshed last. Then says how old it is,
-  /// once.
+  /// Checks, as far as possible without a key, that the mirror `vault` is the one that was refreshed last. Then says how old
+  /// it is, once.
   private func checkMirror(_ vault: LockedVault) throws {
     try vault.checkAge()
     guard !isMirrorAgeTold else { return }

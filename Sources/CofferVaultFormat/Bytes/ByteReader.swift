@@ -50,12 +50,12 @@ package struct ByteReader {
     return block
   }
 
-  /// lp(x), with x of at most `limit` bytes.
+  /// lp(x): four bytes of length and x, of at most `limit` bytes.
   mutating func prefixed(limit: Int, _ field: String) throws(FormatError) -> UnsafeRawBufferPointer {
     try take(Int(try number(UInt32.self)), limit: limit, field)
   }
 
-  /// ls(x), with x of at most `limit` bytes.
+  /// ls(x): two bytes of length and x, of at most `limit` bytes.
   mutating func short(limit: Int, _ field: String) throws(FormatError) -> UnsafeRawBufferPointer {
     try take(Int(try number(UInt16.self)), limit: limit, field)
   }

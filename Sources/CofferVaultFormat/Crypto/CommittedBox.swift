@@ -3,9 +3,9 @@ internal import CofferMemory
 
 /// A box that opens under one key only: nonce 24, commitment 32, then the AEAD box of the message.
 ///
-/// The commitment is a keyed hash over nonce and ciphertext, under a key derived beside the encryption key and checked
-/// before decryption. Without it, one box could open under many passphrases, and each try would test all of them
-/// (partitioning oracle, Len, Grubbs and Ristenpart 2021).
+/// The commitment is a keyed hash of nonce and ciphertext. Its key comes from the same derivation as the encryption key. A
+/// reader checks it before it decrypts. Without it, one box could open under many passphrases, and each try would test all
+/// of them (partitioning oracle, Len, Grubbs and Ristenpart 2021).
 package struct CommittedBox: Hashable, Sendable {
   static let overhead = 24 + 32 + AEAD.tagBytes
 

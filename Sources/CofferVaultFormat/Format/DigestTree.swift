@@ -19,7 +19,7 @@ package struct DigestTree: Hashable, Sendable {
 
   /// One per bucket; zeros for an empty one.
   package private(set) var digests: [Digest32]
-  /// One per mid; zeros above empty buckets only.
+  /// One per mid; zeros if all its buckets are empty.
   private var midDigests: [Digest32]
   package private(set) var root: Digest32
 
@@ -36,7 +36,7 @@ package struct DigestTree: Hashable, Sendable {
 
   package init(emptyUnder keys: borrowing Subkeys) { self.init([Digest32](repeating: .zero, count: Self.buckets), keys: keys) }
 
-  /// New digests of some buckets, with the resulting mids and root, adopted after a commit. A tree has 33 KiB, and a write
+  /// New digests of some buckets, with the resulting mids and root, adopted after a commit. A tree has 66 KiB, and a write
   /// touches one of its paths.
   package struct Change: Sendable {
     fileprivate let digests: [(bucket: Int, digest: Digest32)]
@@ -66,7 +66,7 @@ package struct DigestTree: Hashable, Sendable {
     return next
   }
 
-  /// Stored, because every new item asks for it.
+  /// Whether the table of previous versions is empty. Stored, because every new item asks for it.
   package private(set) var isPastEmpty: Bool
 
   package func isEmpty(_ table: RecordTable) -> Bool { table == .old ? isPastEmpty : Self.isEmpty(table, midDigests) }
@@ -139,8 +139,8 @@ package struct DigestTree: Hashable, Sendable {
 
 /// The versions of the records in one bucket, by index.
 ///
-/// A list counts only once its digest was found under the vault's root. From then on the list, not a query, decides which
-/// records exist: a crafted B-tree can make a scan and a look-up disagree.
+/// A list is trusted only after its digest has been found under the vault's root. From then on the list, not a query,
+/// decides which records exist: a crafted B-tree can make a scan and a look-up disagree.
 package struct BucketList: Sendable, Equatable {
   /// Ascending by index.
   package private(set) var entries: [BucketEntry] = []

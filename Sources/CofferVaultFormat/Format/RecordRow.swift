@@ -28,7 +28,7 @@ package struct RecordRow {
     Padding.padded(0, block: Padding.valueBlock(0)) + AEAD.tagBytes...Padding.padded(
       RecordLimits.largestValue, block: Padding.valueBlock(RecordLimits.largestValue)) + AEAD.tagBytes
 
-  /// Includes the length of the value, which need not be read.
+  /// The description tells the value's length, so the value need not be read.
   ///
   /// - Parameter checksPlace: whether the address inside must lead back to the row's place. A box of another place does not
   ///   open, so this only detects a writer's mistake. False if the caller computed the place from an address and compares
@@ -75,7 +75,7 @@ package struct RecordRow {
   }
 
   /// The description of an intact row: both tags are valid, and the description is readable and belongs here. Nil if a tag
-  /// is invalid. Decrypts no value.
+  /// is invalid, or the value is missing. Decrypts no value.
   ///
   /// - Throws: the errors of opening the description.
   package func authenticatedMeta(_ keys: borrowing Subkeys) throws(FormatError) -> RecordMeta? {

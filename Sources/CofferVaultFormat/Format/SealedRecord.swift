@@ -19,8 +19,9 @@ extension SealedRecord {
   /// `meta.valueCount` must be the value's length, nil without a value; `index` is the index of the address in `meta`, if
   /// already known.
   ///
-  /// The content determines the record's id, and the id both keys; each key seals one plaintext, so the nonce can be zero.
-  /// Even a repeating random source can only repeat an id for the same content.
+  /// The record's id is a keyed hash of a random salt, the index and the content. Index and id determine both keys, so each key
+  /// seals one plaintext and the nonce can be zero. Even a repeating random source can only repeat an id for the same content.
+  /// These keys never come from a passphrase, so the boxes need no commitment.
   package init(
     _ meta: RecordMeta, value: UnsafeRawBufferPointer?, index: RecordIndex? = nil, keys: borrowing Subkeys
   ) throws(FormatError) {

@@ -1,10 +1,10 @@
 package import CofferPlatform
 internal import CofferMemory
 
-/// The vault's id and its slots. Rewritten only when slots, epoch or policy change.
+/// The vault's id and its slots. Rewritten only when slots, epoch or the least cost of new slots change.
 ///
-/// The public part is bound to the sealed part, and both end in an unkeyed digest, which reveals accidental damage before a
-/// secret is asked for. Every version of the format begins with magic, version and least reader, and ends in this digest.
+/// The sealed part is bound to the public part. An unkeyed digest follows both, and reveals accidental damage before a secret
+/// is asked for. Every version of the format begins with magic, version and least reader, and ends in this digest.
 package struct VaultHeader: Hashable, Sendable {
   /// 16 slots and 240 foreign ones with full labels, all listed epochs, and a later version's extension take 930 195 bytes.
   package static let largest = 1024 * 1024
@@ -103,7 +103,7 @@ package struct VaultHeader: Hashable, Sendable {
 
   /// Lends the next header's list of earlier epochs.
   ///
-  /// - Parameter isLast: whether this header's epoch ends, and is listed too.
+  /// - Parameter isLast: whether this header's epoch ends; the next list then contains it.
   package func withNextLineage<Result: ~Copyable>(
     _ keys: borrowing Subkeys, isLast: Bool, _ body: (Lineage.Next) throws(FormatError) -> Result
   ) throws(FormatError) -> Result {

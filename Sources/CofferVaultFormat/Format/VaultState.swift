@@ -1,6 +1,6 @@
 internal import CofferMemory
 
-/// The state: one row that changes with every commit and fixes the rest of the file.
+/// The state: one row, replaced by every commit, that binds the rest of the file.
 package struct VaultState: Hashable, Sendable {
   /// The number of machines that can watch one vault for forks; the 256th replaces the one seen longest ago.
   package static let mostReplicas = 255

@@ -3,7 +3,7 @@ internal import CofferMemory
 /// The secrets of a vault's earlier epochs in its sealed header, which prove that the header's writer knew the earlier keys.
 /// A view of opened bytes, which must outlive it.
 package struct Lineage {
-  /// The maximum number of entries. Each rotation adds one; twenty years of weekly ones reach it, and the list 40 KiB.
+  /// The maximum number of entries, which take 40 KiB. Each rotation adds one: weekly rotations fill the list in twenty years.
   static let most = 1_024
   static let secretBytes = 32
   private static let entryBytes = 8 + secretBytes
@@ -57,10 +57,11 @@ package struct Lineage {
 
   /// Checks that the key `own` of `vault`, under which this list was sealed, descends from the key of each anchor.
   ///
-  /// An anchor below the lowest entry of a full list proves nothing either way. A higher one that holds stands for it,
-  /// because its source opened the vault later.
+  /// An anchor below the lowest entry of a full list proves nothing. A higher anchor that holds is enough, because its source
+  /// opened the vault later.
   ///
-  /// If several anchors fail, the error follows the order of the format's table: another vault, an older key, a fork.
+  /// If several anchors fail, the error follows the order of the format's table: another vault, an older key, a fork, an anchor
+  /// that is too old.
   ///
   /// - Throws: ``FormatError/contradicted(_:)``.
   func check(_ anchors: [Anchor], vault: VaultSalt, own: EpochMark) throws(FormatError) {

@@ -17,7 +17,8 @@ package struct VaultKey: ~Copyable, Sendable {
   }
 }
 
-/// The uses of a vault's key. The name ends the derivation's label.
+/// The uses of a vault's key: to seal the header and the state, to compute a record's index and its id, to seal records, to
+/// hash the set of records, and to chain the log. The name ends the derivation's label.
 enum Subkey: Int, CaseIterable, Sendable {
   case hdr, sta, idx, rid, rec, set, log
 
@@ -34,8 +35,8 @@ enum Subkey: Int, CaseIterable, Sendable {
   }
 }
 
-/// The seven keys derived from a ``VaultKey`` and the secret of its epoch in one block of guarded memory, with the vault's
-/// id that salts all their uses.
+/// The seven keys that come from a ``VaultKey``, and the secret of its epoch, in one block of guarded memory. The vault's id
+/// salts their derivation, and all their uses but a record's id.
 package struct Subkeys: ~Copyable, Sendable {
   let vault: VaultSalt
   package let epochMark: EpochMark

@@ -20,7 +20,7 @@ enum SlotSeal {
     }
   }
 
-  /// The slot's secret, and the vault's key when the slot was sealed.
+  /// Opens the slot's secret, and sets `anchor` to the epoch and mark of the vault's key when the slot was sealed.
   ///
   /// - Throws: ``FormatError/unauthentic(_:)`` if `input` is not this slot's or the slot was changed, which look alike.
   static func openOwn(
@@ -106,8 +106,9 @@ extension SealedSlot {
 
 /// The secret of a slot's box: an X25519 secret key, and a mix key W that only the slot and the sealed header contain.
 ///
-/// Both are needed. An old vault key, and so every W, does not open the new key without the secret key. With W in the mix,
-/// breaking X25519 alone (a quantum computer with a copy of the file) opens no slot. A recipient's W is zeros.
+/// Both are needed. The holder of an old vault key can read every W, but cannot open the new key without a slot's secret key.
+/// With W in the mix, breaking X25519 alone (a quantum computer with a copy of the file) opens no slot but a recipient's, whose
+/// W is zeros.
 package struct SlotSecret: ~Copyable, Sendable {
   static let count = SealedSlot.secretBytes
   /// The secret key, then W.

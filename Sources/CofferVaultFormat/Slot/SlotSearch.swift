@@ -7,10 +7,10 @@ internal import CofferStorage
 package enum SlotSearch {
   private static let order: [[SlotKind]] = [[.keyFile], [.recoveryCode], [.recipient], [.passphraseAndKeyFile, .passphrase]]
 
-  /// The maximum cost of one search, in ``PassphraseCost/effort``: 32 GiB of traffic, 14 s measured. The file's writer
-  /// chooses the number of slots and their costs: sixteen at the bound of a single one would take two minutes. Sixteen of the
-  /// standard cost, 3 passes over 256 MiB, take 20 GiB. Because the cheapest come first, added slots cannot keep one of up to
-  /// 6 passes over 256 MiB from its turn.
+  /// The maximum cost of one search, in ``PassphraseCost/effort``: it moves 32 GiB, and took 14 s where it was measured. The
+  /// file's writer chooses the number of slots and their costs: sixteen slots at the bound of one would take two minutes.
+  /// Sixteen slots of the standard cost, 3 passes over 256 MiB, move 20 GiB. The cheapest come first, so added slots cannot
+  /// keep a slot of up to 6 passes over 256 MiB from its turn.
   static let mostWork: UInt64 = 32 * 1024
 
   /// Whether Argon2id may run; callers allow one run at a time.
@@ -82,7 +82,7 @@ package enum SlotSearch {
     } catch .memory(let error) {
       throw FormatError.memory(error).storeError()
     } catch {
-      // Only its public key chose a recipient's slot: no secret has proven it genuine.
+      // A recipient's slot was chosen by its public key alone: nothing has proved yet that it is genuine.
       guard slot.own != nil else { return nil }
       throw FormatError.unauthentic("slot, which knows this secret,").storeError()
     }

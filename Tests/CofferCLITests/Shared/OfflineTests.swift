@@ -109,7 +109,8 @@ struct OfflineTests {
     try home.transcript("vault get a --quiet --vault \(mirror)", out: "2")
     try home.transcript("vault get a", out: "3")
     try home.transcript("agent stop --quiet")
-    try home.transcript("vault mirror \(mirror)", with: ["COFFER_VAULT": mirror], err: "a mirror is read, and nothing else", exit: 74)
+    try home.transcript(
+      "vault mirror \(mirror)", with: ["COFFER_VAULT": mirror], err: "a mirror is read, and nothing else", exit: 74)
     try home.transcript("vault mirror --quiet \(mirror)")
     try home.transcript("vault get a --quiet --vault \(mirror)", out: "3")
     let file = try Home.withVault()
