@@ -2,6 +2,7 @@
 
 @_exported public import struct CofferMemory.SecretBytes
 @_exported public import struct CofferPlatform.StoreError
+@_exported public import protocol CofferStorage.DecidingStore
 @_exported public import struct CofferStorage.ItemMetadata
 @_exported public import struct CofferStorage.RecordVersion
 @_exported public import struct CofferStorage.Sealed

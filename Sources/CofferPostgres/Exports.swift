@@ -6,6 +6,7 @@
 @_exported public import struct CofferStorage.Change
 @_exported public import class CofferStorage.ChangeFeed
 @_exported public import struct CofferStorage.Explanation
+@_exported public import protocol CofferStorage.LayeredStore
 @_exported public import enum CofferStorage.Plain
 @_exported public import enum CofferStorage.PlainForm
 @_exported public import protocol CofferStorage.PlainValue

@@ -7,7 +7,9 @@
 @_exported public import struct CofferPlatform.TransactionID
 @_exported public import struct CofferStorage.Change
 @_exported public import class CofferStorage.ChangeFeed
+@_exported public import protocol CofferStorage.DecidingStore
 @_exported public import struct CofferStorage.ItemMetadata
+@_exported public import protocol CofferStorage.LayeredStore
 @_exported public import enum CofferStorage.Plain
 @_exported public import enum CofferStorage.PlainForm
 @_exported public import struct CofferStorage.RecordVersion

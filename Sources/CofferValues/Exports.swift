@@ -6,7 +6,9 @@
 @_exported public import class CofferPlatform.Subscription
 @_exported public import struct CofferStorage.Change
 @_exported public import class CofferStorage.ChangeFeed
+@_exported public import protocol CofferStorage.DecidingStore
 @_exported public import class CofferStorage.Handler
+@_exported public import protocol CofferStorage.LayeredStore
 @_exported public import class CofferStorage.MemoryStore
 @_exported public import enum CofferStorage.Plain
 @_exported public import enum CofferStorage.PlainForm

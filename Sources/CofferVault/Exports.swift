@@ -7,6 +7,7 @@
 @_exported public import class CofferPlatform.Subscription
 @_exported public import struct CofferStorage.Change
 @_exported public import class CofferStorage.ChangeFeed
+@_exported public import protocol CofferStorage.DecidingStore
 @_exported public import struct CofferStorage.ItemMetadata
 @_exported public import struct CofferStorage.RecordVersion
 @_exported public import struct CofferStorage.Sealed

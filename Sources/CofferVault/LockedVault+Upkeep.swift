@@ -62,13 +62,18 @@ public struct PinMemory: Sendable, Equatable {
 }
 
 extension VaultPlace {
-  /// Makes this the place of a mirror if `options` remember a mirror of this machine there.
+  /// Makes this the place of a mirror if a file is there and `options` remember a mirror of this machine at its path. A
+  /// vault that was made or accepted at the path later stays a vault.
   ///
-  /// - Throws: `StoreError` `.denied` for pins that are not private to this user, `.io`.
+  /// - Throws: `StoreError` `.damaged` for an unreadable pin, `.denied` for pins that are not private to this user, `.io`.
   package mutating func readAsMirror(by options: VaultOptions) throws(StoreError) {
-    guard let path, !isMirror, let pins = options.pins else { return }
+    guard let path, let pins = options.pins, try Stat.ofLink(path) != nil else { return }
+    let folder = try PinFolder(pins, calls: SystemCalls())
     let mirror = try VaultPlace.mirror(path).absolute()
-    if try PinFolder(pins, calls: SystemCalls()).pin(ofMirrorAt: mirror) != nil { self = mirror }
+    guard let pin = try folder.pin(ofMirrorAt: mirror) else { return }
+    let expected = try folder.expected(at: self).lazy.compactMap(\.self).first
+    if let expected, try pin.readAny()?.vault != expected { return }
+    self = mirror
   }
 }
 

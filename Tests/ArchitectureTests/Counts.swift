@@ -17,7 +17,6 @@ struct Counts {
     let largest = sizes.max { ($0.value, $1.key) < ($1.value, $0.key) }
     let pages = try Self.texts(below: root, suffixes: [".md"])
     let core = sources.filter { file in Budget.trustedCore.contains { file.path.contains($0) } }
-    let store = swift.first { $0.path.hasSuffix("CofferStorage/Store.swift") }
 
     references = targets.mapValues {
       References($0.filter { $0.path.hasSuffix(".swift") }.map { SourceFile(path: $0.path, text: $0.text) })
@@ -38,7 +37,9 @@ struct Counts {
             swift.filter { ["CofferVaultFormat", "CofferVaultRows"].contains(Self.target(of: $0.path)) }, fromOutside: true),
         Budget.engineMembers
       ),
-      ("requirements of Store", store.map { Self.requirements($0.text) } ?? 0, Budget.storeRequirements),
+      ("requirements of Store", Self.requirements("Store<", swift), Budget.storeRequirements),
+      ("  of DecidingStore besides", Self.requirements("DecidingStore", swift), Budget.decidingStoreRequirements),
+      ("  of LayeredStore besides", Self.requirements("LayeredStore", swift), Budget.layeredStoreRequirements),
       ("files", try Self.paths(below: root).count, Budget.trackedFiles),
       ("words of comments", (comments + testComments).reduce(0) { $0 + $1.words }, Budget.commentWords),
       ("clauses with what, who or whoever in Sources", comments.reduce(0) { $0 + $1.clauses }, Budget.clauses),
@@ -110,12 +111,16 @@ struct Counts {
     }
   }
 
-  private static func requirements(_ text: String) -> Int {
-    guard let start = text.range(of: "public protocol Store<"), let end = text[start.upperBound...].range(of: "\n}") else {
-      return 0
+  /// The functions and properties that a protocol of `CofferStorage` asks of a store.
+  private static func requirements(_ name: String, _ files: [(path: String, text: String)]) -> Int {
+    for file in files where target(of: file.path) == "CofferStorage" {
+      guard let start = file.text.range(of: "public protocol \(name)"),
+        let end = file.text[start.upperBound...].range(of: "\n}")
+      else { continue }
+      let requirement = /(?m)^  (?:static )?(?:mutating )?(?:func|var|init|subscript)\b/
+      return file.text[start.upperBound..<end.lowerBound].matches(of: requirement).count
     }
-    return text[start.upperBound..<end.lowerBound].matches(of: /(?m)^  (?:static )?(?:mutating )?(?:func|var|init|subscript)\b/)
-      .count
+    return 0
   }
 
   private static func texts(below folder: URL, suffixes: [String]) throws -> [(path: String, text: String)] {

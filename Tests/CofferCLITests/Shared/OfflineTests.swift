@@ -113,6 +113,11 @@ struct OfflineTests {
       "vault mirror \(mirror)", with: ["COFFER_VAULT": mirror], err: "a mirror is read, and nothing else", exit: 74)
     try home.transcript("vault mirror --quiet \(mirror)")
     try home.transcript("vault get a --quiet --vault \(mirror)", out: "3")
+    unlink(mirror)
+    try home.transcript("vault get a --quiet --vault \(mirror)", err: "there is no vault", exit: 78)
+    try home.transcript("init --quiet --vault \(mirror) --new-key-file \(home.path)/k2")
+    try home.transcript("vault set b --quiet --vault \(mirror) --key-file \(home.path)/k2", in: "4")
+    try home.transcript("vault get b --quiet --vault \(mirror) --key-file \(home.path)/k2", out: "4")
     let file = try Home.withVault()
     try file.transcript("vault mirror \(file.path)/m", err: "a mirror is of a vault on a server", exit: 77)
   }
