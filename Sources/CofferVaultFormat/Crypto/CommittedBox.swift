@@ -6,6 +6,9 @@ internal import CofferMemory
 /// The commitment is a keyed hash of nonce and ciphertext. Its key comes from the same derivation as the encryption key. A
 /// reader checks it before it decrypts. Without it, one box could open under many passphrases, and each try would test all
 /// of them (partitioning oracle, Len, Grubbs and Ristenpart 2021).
+///
+/// The nonce is 24 random bytes, which do not repeat by chance (libsodium, XChaCha20-Poly1305). The context goes into the keys
+/// as well, so few boxes share a key.
 package struct CommittedBox: Hashable, Sendable {
   static let overhead = 24 + 32 + AEAD.tagBytes
 

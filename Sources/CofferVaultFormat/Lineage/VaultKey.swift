@@ -1,6 +1,8 @@
 package import CofferMemory
 
 /// The key of one epoch of a vault. Nothing is sealed under it: it makes the ``Subkeys``, and slots seal it.
+///
+/// A rotation begins the next epoch with a new key: for a changed secret, a removed slot or a restore, and on request.
 package struct VaultKey: ~Copyable, Sendable {
   static let count = 32
   let bytes: SecretBytes
