@@ -24,7 +24,9 @@ extension DefaultsStore {
     for (name, form) in zip(names, stored) {
       let full = full(name)
       let base = if let form { form } else { try beneath(name, full) }
-      readings.append(Reading(form: override(of: full) ?? base, base: base, stamp: form))
+      let override = override(of: full)
+      let source = override.flatMap { _ in unstoredSource(of: name) }
+      readings.append(Reading(form: override ?? base, base: base, stamp: form, source: source))
     }
     return readings
   }

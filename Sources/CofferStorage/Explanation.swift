@@ -1,4 +1,4 @@
-/// The sources of a key's value, returned by ``Store/explain(_:)``.
+/// The sources of a key's value, returned by ``LayeredStore/explain(_:)``.
 public struct Explanation: Sendable, Equatable {
   /// A place that values come from, strongest first.
   public enum Layer: Sendable, Equatable {

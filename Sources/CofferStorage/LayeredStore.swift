@@ -42,14 +42,6 @@ public struct LayerLookup: Sendable {
     self.unstoredSource = unstoredSource
     self.unstoredNames = unstoredNames
   }
-
-  /// Adds the place of an override that is no value of the key's type.
-  func told(_ error: StoreError, of name: String) -> StoreError {
-    guard error.isOfOverride, error.place == nil else { return error.about(key: name) }
-    return StoreError(
-      error.kind, error.what, key: error.key ?? name, place: unstoredSource(name), cure: error.cure,
-      underlying: error.underlying)
-  }
 }
 
 extension LayeredStore {
@@ -72,13 +64,4 @@ extension LayeredStore {
 
   /// Nothing has to be given back.
   public func close() throws(StoreError) {}
-
-  /// The value of `key`, as ``Store/value(for:)`` returns it. An error about an override names its place.
-  public func value<V>(for key: StorageKey<V, Plain>) throws(StoreError) -> V {
-    do { return try key.read(load(key.name)) } catch { throw layers.told(error, of: key.name) }
-  }
-}
-
-extension StoreError {
-  fileprivate var isOfOverride: Bool { kind == .undecodable(stored: PlainForm.argument("").kindName) }
 }

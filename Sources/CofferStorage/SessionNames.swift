@@ -79,6 +79,6 @@ extension Transaction {
 }
 
 extension ItemMetadata {
-  /// Whether a logout removes the item; ``Store/sessionItems()`` lists these.
+  /// Whether a logout removes the item; ``DecidingStore/sessionItems()`` lists these.
   public var isSessionItem: Bool { attributes[Self.endsWithSession] == "true" }
 }

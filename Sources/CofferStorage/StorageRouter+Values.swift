@@ -12,7 +12,7 @@ extension StorageRouter {
   public func value<V, R>(for key: StorageKey<V, R>) throws(StoreError) -> V {
     guard try isSettled(key) else { return try unmovedValue(for: key) }
     // As a store's own value(for:) does; through that, the types would not be known where this is called, at twice the cost.
-    do { return try key.read(R.store(of: self).load(key.name)) } catch { throw told(error, of: key) }
+    do { return try key.read(R.store(of: self).load(key.name)) } catch { throw R.store(of: self).told(error, of: key.name) }
   }
 
   /// Stores `value`, or removes the stored value if it is nil. Acknowledged once it returns.

@@ -87,10 +87,6 @@ public final class StorageRouter: Sendable {
         + "static and computed properties, collections and spaces within a space are not seen")
   }
 
-  /// The error of a read, with the place of the override that caused it.
-  @usableFromInline
-  func told<V, R>(_ error: StoreError, of key: StorageKey<V, R>) -> StoreError { plain.layers.told(error, of: key.name) }
-
   @usableFromInline
   func admitForTheFirstTime<V, R>(_ key: StorageKey<V, R>) throws(StoreError) {
     guard declares(key) else { throw undeclared(key) }

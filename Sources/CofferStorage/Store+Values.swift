@@ -12,7 +12,7 @@ extension Store {
   /// - Throws: ``/CofferPlatform/StoreError`` `.undecodable`, `.expired`, and the store's own failures.
   @inlinable
   public func value<V>(for key: StorageKey<V, R>) throws(StoreError) -> V {
-    do { return try key.read(load(key.name)) } catch { throw error.about(key: key.name) }
+    do { return try key.read(load(key.name)) } catch { throw told(error, of: key.name) }
   }
 
   /// Stores `value`, or removes the stored value if it is nil. A value that cannot be encoded leaves the stored one
@@ -44,4 +44,21 @@ extension Store {
       }
     } catch { throw refusal ?? error.about(key: key.name) }
   }
+}
+
+extension Store {
+  /// Adds the source of an override that is no value of the key's type.
+  @usableFromInline
+  func told(_ error: StoreError, of name: String) -> StoreError {
+    guard error.isOfOverride, error.place == nil else { return error.about(key: name) }
+    var source: String?
+    // A failure of this read must not hide the current error.
+    do { source = try load([name])[0].source } catch {}
+    return StoreError(
+      error.kind, error.what, key: error.key ?? name, place: source, cure: error.cure, underlying: error.underlying)
+  }
+}
+
+extension StoreError {
+  fileprivate var isOfOverride: Bool { kind == .undecodable(stored: PlainForm.argument("").kindName) }
 }

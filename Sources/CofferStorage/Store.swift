@@ -85,17 +85,20 @@ public struct Reading<R: Route>: Sendable {
   public let base: R.Form?
   /// Changes whenever the stored value does.
   public let stamp: R.Stamp
+  /// The source of an override, for messages, such as `the command line`; nil for any other value.
+  public let source: String?
 
   /// A reading of `form` at `stamp`, in a store without layers.
   public init(form: R.Form?, stamp: R.Stamp) {
     self.init(form: form, base: form, stamp: stamp)
   }
 
-  /// A reading of `form` at `stamp`, where an update begins with `base`.
-  public init(form: R.Form?, base: R.Form?, stamp: R.Stamp) {
+  /// A reading of `form` from `source` at `stamp`, where an update begins with `base`.
+  public init(form: R.Form?, base: R.Form?, stamp: R.Stamp, source: String? = nil) {
     self.form = form
     self.base = base
     self.stamp = stamp
+    self.source = source
   }
 }
 
@@ -125,7 +128,7 @@ public struct Batch<R: Route>: Sendable {
   public var decides: TransactionID?
   /// The record of this decided transaction is dropped, once every participant has applied it. Such a batch does nothing
   /// else, and ignores unknown ids.
-  public var forgets: TransactionID?
+  public private(set) var forgets: TransactionID?
   /// Values move between names, forms or stores, and keep their meaning. Only the cause that observers get differs.
   public var isMigration = false
   /// The writes of another store in the same database, which go into the same transaction.

@@ -23,7 +23,7 @@ public final class Transaction {
   public func value<V, R>(for key: StorageKey<V, R>) throws(StoreError) -> V {
     let isSettled = try isSettled(key), side = R.side(of: self)
     do { return try key.read(isSettled ? side.form(key.name) : side.unmovedForm(key)) } catch {
-      throw router.told(error, of: key)
+      throw R.store(of: router).told(error, of: key.name)
     }
   }
 

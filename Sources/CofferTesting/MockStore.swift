@@ -118,12 +118,6 @@ extension MockStore {
     }
   }
 
-  /// Whether `name` has a value. Counts only as an input.
-  public func contains(_ name: String) throws(StoreError) -> Bool {
-    try ask(.get, [name])
-    return state.withLock { $0.entries[EntryName(name)] != nil }
-  }
-
   /// All names with a value, ascending. Not counted.
   public func names() throws(StoreError) -> [String] {
     try Reentrancy.check(place)

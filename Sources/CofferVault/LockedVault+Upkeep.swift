@@ -61,22 +61,6 @@ public struct PinMemory: Sendable, Equatable {
   public let refreshed: Date?
 }
 
-extension VaultPlace {
-  /// Makes this the place of a mirror if a file is there and `options` remember a mirror of this machine at its path. A
-  /// vault that was made or accepted at the path later stays a vault.
-  ///
-  /// - Throws: `StoreError` `.damaged` for an unreadable pin, `.denied` for pins that are not private to this user, `.io`.
-  package mutating func readAsMirror(by options: VaultOptions) throws(StoreError) {
-    guard let path, let pins = options.pins, try Stat.ofLink(path) != nil else { return }
-    let folder = try PinFolder(pins, calls: SystemCalls())
-    let mirror = try VaultPlace.mirror(path).absolute()
-    guard let pin = try folder.pin(ofMirrorAt: mirror) else { return }
-    let expected = try folder.expected(at: self).lazy.compactMap(\.self).first
-    if let expected, try pin.readAny()?.vault != expected { return }
-    self = mirror
-  }
-}
-
 extension LockedVault {
   /// The content of the pins in the options' folder. Changes nothing.
   ///

@@ -85,11 +85,11 @@ struct ExitStatusTests {
       .remakeMirror,
       "find out who put it there; to have the mirror anew, move it away, and make it with coffer vault mirror FILE"
     ),
-    (.openMirror, "--vault FILE, which reads it"),
+    (.openMirror, "--vault mirror:FILE, which reads it"),
     (.leaveMirror, "the command with the vault's own place, once the server can be reached"),
     (
       .readMirror,
-      "check that it is there and can be reached, then try again; --vault FILE reads without it what coffer vault mirror FILE kept before"
+      "check that it is there and can be reached, then try again; --vault mirror:FILE reads without it what coffer vault mirror FILE kept before"
     ),
     (.startAgent, "coffer unlock starts one, or unlock the vault in this process"),
     (.unlockAgent, "coffer unlock, then try again"),

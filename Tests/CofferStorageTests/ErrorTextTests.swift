@@ -8,13 +8,12 @@ struct ErrorTextTests {
     let text: String
     var place: String { "/home/me/app.plist" }
     func load(_ name: String) -> PlainForm? { .argument(text) }
-    func load(_ names: [String]) -> [Reading<Plain>] { names.map { _ in Reading(form: .argument(text), stamp: nil) } }
+    func load(_ names: [String]) -> [Reading<Plain>] {
+      names.map { _ in Reading(form: .argument(text), base: nil, stamp: nil, source: "the command line") }
+    }
     func names() -> [String] { ["n"] }
     func update(_ name: String, _ body: (PlainForm?) throws(StoreError) -> PlainForm?) {}
     func commit(_ batch: Batch<Plain>, decision: Decision?) {}
-    var layers: LayerLookup {
-      LayerLookup(explain: { Explanation(key: $0, sources: []) }, unstoredSource: { _ in "the command line" })
-    }
   }
 
   @Test(arguments: [

@@ -55,7 +55,7 @@ final class Context {
     self.unlocking = unlocking
     LibraryNotices.bootstrap(quiet: quiet)
     if let name = named["COFFER_VAULT"], VaultNames.isName(name) { try resolve(name) }
-    if variables["COFFER_VAULT"] != nil { try places.vault.readAsMirror(by: places.vaultOptions) }
+    if places.vault.isMirror { variables["COFFER_VAULT"] = places.vault.text }
   }
 
   /// Takes `name` for the place that has it.
@@ -116,7 +116,10 @@ extension VaultPlace {
   /// The place that the command line names.
   static func given(_ text: String) throws -> VaultPlace {
     guard !text.isEmpty else { throw Failure.usage("the place of the vault is empty", try: "the path of the vault") }
-    let place = VaultPlace(text)
+    let place = VaultPlace(given: text)
+    guard text != VaultPlace.mirrorPrefix else {
+      throw Failure.usage("the path of the mirror is empty", try: "mirror:FILE, as coffer vault mirror FILE made it")
+    }
     try place.check()
     return place
   }

@@ -15,6 +15,7 @@ struct VaultNames {
   /// Whether `text` can be a name. A text with a slash is always a path.
   static func isName(_ text: String) -> Bool {
     !text.isEmpty && text.utf8.count <= 64 && !text.hasPrefix(".") && !text.hasPrefix("-")
+      && !text.hasPrefix(VaultPlace.mirrorPrefix)
       && text.unicodeScalars.allSatisfy { $0 != "/" && $0 != " " } && Printable.line(text) == text
   }
 

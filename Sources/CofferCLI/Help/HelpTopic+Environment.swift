@@ -54,13 +54,16 @@ extension HelpTopic.Part {
   static let offline = HelpTopic.Part(
     page: "CommandLine", section: "Without the server",
     text: #"""
-      `--vault FILE` reads a mirror that `coffer vault mirror FILE` made of a vault on a server, and so does \#
-      `COFFER_VAULT`. Such a command
+      `--vault mirror:FILE` reads a mirror that `coffer vault mirror FILE` made of a vault on a server, and so does such \#
+      a `COFFER_VAULT`. The command
       asks neither server nor agent, and says on standard error how old the mirror is: `reading the mirror FILE, \#
       refreshed 3 h ago`. A command that
-      would change the vault is refused with 74, as is `watch` without `--plain`.
+      would change the vault is refused with 74, as are `watch` without `--plain`, `doctor`, and the agent and the Secret \#
+      Service as the vault's holders.
 
-      A mirror older than its last refresh on this machine is refused with 66. A missing mirror exits with 78. A
+      A mirror older than its last refresh on this machine is refused with 66, and so is one that this machine did not \#
+      make there. A missing mirror
+      exits with 78. A
       server that cannot be reached exits with 75. `coffer vault mirror --follow` stays until control-C (130) or SIGTERM \#
       (143), and waits for a server that
       went away. A vault on the server that is older than the mirror ends it with 66, and the mirror stays.

@@ -45,10 +45,10 @@ extension StoreError.Remedy {
     case .makeMirror: "coffer vault mirror FILE makes it anew, once the server can be reached"
     case .remakeMirror:
       "find out who put it there; to have the mirror anew, move it away, and make it with coffer vault mirror FILE"
-    case .openMirror: "--vault FILE, which reads it"
+    case .openMirror: "--vault mirror:FILE, which reads it"
     case .leaveMirror: "the command with the vault's own place, once the server can be reached"
     case .readMirror:
-      "check that it is there and can be reached, then try again; --vault FILE reads without it what coffer vault mirror FILE "
+      "check that it is there and can be reached, then try again; --vault mirror:FILE reads without it what coffer vault mirror FILE "
         + "kept before"
     case .startAgent: "coffer unlock starts one, or unlock the vault in this process"
     case .unlockAgent: "coffer unlock, then try again"

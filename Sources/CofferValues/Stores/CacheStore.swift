@@ -39,11 +39,6 @@ public final class CacheStore<R: Route>: Store {
     }
   }
 
-  /// Whether `name` has a value. Does not count as a use.
-  public func contains(_ name: String) throws(StoreError) -> Bool {
-    try entering { (_) throws(StoreError) in try memory.contains(name) }
-  }
-
   /// All names with a value, ascending.
   public func names() throws(StoreError) -> [String] {
     try entering { (_) throws(StoreError) in try memory.names() }

@@ -105,15 +105,20 @@ struct Mirroring {
   /// - Throws: ``/CofferPlatform/StoreError/Kind/replaced`` for a sound file of another vault, which somebody may want.
   private func isWhole(_ record: PinRecord) throws(StoreError) -> Bool {
     do throws(StoreError) {
-      let rows = try VaultPlace.openMirror(target)
-      defer { rows.close() }
-      let found = try rows.read { () throws(StoreError) in try StoredParts.readHeader(rows).header.vault }
-      guard found == record.vault else { throw MirrorPin.replaced(found, record.vault, place) }
+      try checkIsMirror(of: record.vault)
       return try verified(target).seen == record.seen
     } catch {
       guard Self.isDamage(error.kind) else { throw error }
       return false
     }
+  }
+
+  /// - Throws: ``/CofferPlatform/StoreError/Kind/replaced`` for a file of another vault; the errors of reading its header.
+  private func checkIsMirror(of vault: VaultSalt) throws(StoreError) {
+    let rows = try VaultPlace.openMirror(target)
+    defer { rows.close() }
+    let found = try rows.read { () throws(StoreError) in try StoredParts.readHeader(rows).header.vault }
+    guard found == vault else { throw MirrorPin.replaced(found, vault, place) }
   }
 
   private static func isDamage(_ kind: StoreError.Kind) -> Bool {
@@ -182,6 +187,10 @@ struct Mirroring {
       guard now.vault == copied.vault else { throw MirrorPin.replaced(copied.vault, now.vault, place) }
       // Another refresh was faster, and has a later commit.
       guard now.seen.generation <= copied.seen.generation else { return report(now, isWritten: false) }
+    }
+    // A vault may have been made there during the copy.
+    do throws(StoreError) { try checkIsMirror(of: copied.vault) } catch {
+      guard Self.isDamage(error.kind) else { throw error }
     }
     try PrivateCopy.exchange(target, for: draft)
     try write(copied)

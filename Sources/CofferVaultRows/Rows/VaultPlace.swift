@@ -28,6 +28,17 @@ public struct VaultPlace: Sendable {
     kind = Self.scheme(of: text).map { .server(ServerPlace(scheme: String($0), url: text)) } ?? .file(FilePath(text))
   }
 
+  /// The place in `text` from a user: also `mirror:` and the path of a mirror.
+  package init(given text: String) {
+    self =
+      text.hasPrefix(Self.mirrorPrefix) ? .mirror(FilePath(String(text.dropFirst(Self.mirrorPrefix.count)))) : VaultPlace(text)
+  }
+
+  package static let mirrorPrefix = "mirror:"
+
+  /// The text that ``init(given:)`` reads back.
+  package var text: String { isMirror ? Self.mirrorPrefix + description : description }
+
   /// - Parameter names: the known names of the place, one for each of its hosts.
   package init(found url: String, scheme: String, names: [[UInt8]]) {
     kind = .server(ServerPlace(scheme: scheme, url: url, names: names))

@@ -38,7 +38,7 @@ struct MirrorKillCampaign {
       try commit()
       let answer = try home.program(place.killer + words)
       if answer?.status != 0 { killed += 1 }
-      let left = try home.coffer("vault get a -q --vault \(mirror)")
+      let left = try home.coffer("vault get a -q --vault mirror:\(mirror)")
       switch (left.status, left.out) {
       case (0, "\(value)"): tally["new", default: 0] += 1
       case (0, "\(value - 1)") where !isFirst: tally["old", default: 0] += 1
@@ -46,7 +46,7 @@ struct MirrorKillCampaign {
       default: Issue.record("\(place): \(left.status) \(left.out) \(left.err)")
       }
       #expect(try home.coffer("vault mirror \(mirror) -q").status == 0, "\(place)")
-      try home.transcript("vault get a -q --vault \(mirror)", out: "\(value)")
+      try home.transcript("vault get a -q --vault mirror:\(mirror)", out: "\(value)")
       #expect(try FileManager.default.contentsOfDirectory(atPath: home.path + "/m") == ["mirror"], "\(place)")
     }
     print("mirror, \(isFirst ? "the first" : "a later one"): killed \(killed) times at one of \(all) calls; then \(tally)")

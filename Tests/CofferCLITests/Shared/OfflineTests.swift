@@ -21,7 +21,7 @@ struct OfflineTests {
     let mirror = home.path + "/m/team.mirror"
     try home.transcript("set token --secret", in: "tok")
     try home.transcript("vault set web ada --label Ada", in: "one")
-    try home.transcript("vault get web ada --vault \(mirror)", err: "there is no vault", exit: 78)
+    try home.transcript("vault get web ada --vault mirror:\(mirror)", err: "there is no mirror", exit: 78)
     let (child, said, told) = try start("vault mirror \(mirror) --follow --json", home)
     eventually("there is a mirror") { said().contains(#""written":true"#) }
     #expect(said().contains(#"{"file":"\#(mirror)","generation":"#), "\(said())")
@@ -29,16 +29,17 @@ struct OfflineTests {
     try home.transcript("vault set web ada --quiet", in: "two")
     let note = "coffer: note: reading the mirror \(mirror), refreshed just now\n"
     eventually("the commit after that is mirrored") {
-      (try? home.coffer("vault get web ada --vault \(mirror)"))?.out == "two"
+      (try? home.coffer("vault get web ada --vault mirror:\(mirror)"))?.out == "two"
     }
     kill(child.id, SIGTERM)
     #expect(try child.wait() == 143, "\(told())")
     server.stop(SIGINT)
     let away = try home.coffer("vault get web ada")
-    #expect(away.status == 75 && away.err.contains("--vault FILE") && away.err.contains("coffer vault mirror"), "\(away.err)")
+    #expect(away.status == 75 && away.err.contains("--vault mirror:FILE"), "\(away.err)")
+    #expect(away.err.contains("coffer vault mirror"), "\(away.err)")
 
-    try home.transcript("--vault \(mirror) vault get web ada", out: "two", err: note)
-    home.environment["COFFER_VAULT"] = mirror
+    try home.transcript("--vault mirror:\(mirror) vault get web ada", out: "two", err: note)
+    home.environment["COFFER_VAULT"] = "mirror:\(mirror)"
     try home.transcript("vault get web ada --quiet", out: "two")
     try home.transcript("get token", out: "tok", err: note)
     try home.transcript("vault list", out: "coffer  token\nweb     ada    Ada\n", err: note)
@@ -61,7 +62,7 @@ struct OfflineTests {
       "vault set web ada", "vault delete web ada --yes", "set token --secret", "vault rotate --yes", "vault repair",
       "vault pin accept", "init --new-key-file \(home.path)/k2", "recover", "vault restore \(home.path)/copy",
       "vault merge \(home.path)/copy", "unlock", "watch", "vault import --from env --service x \(home.path)/template",
-      "login example.com --with-token",
+      "login example.com --with-token", "doctor", "agent start", "secret-service run",
     ] {
       let answer = try home.coffer(line, in: Data("GEZDGNBVGY3TQOJQ".utf8))
       #expect(
@@ -73,6 +74,7 @@ struct OfflineTests {
     try home.transcript("defaults write app theme dark")
     try home.transcript("set theme dark --plain --quiet")
     try home.transcript("lock --quiet")
+    try home.transcript("vault verify --vault mirror:", err: "the path of the mirror is empty", exit: 64)
   }
 
   @Test
@@ -85,39 +87,46 @@ struct OfflineTests {
     try home.transcript("vault mirror \(mirror)", err: "newest generation already")
     let second = ["COFFER_VAULT": other.place, "COFFER_KEY_FILE": other.path + "/key"]
     try home.transcript("vault mirror --quiet \(theirs)", with: second)
-    try home.transcript("vault list --vault \(theirs) --quiet", with: second)
+    try home.transcript("vault list --vault mirror:\(theirs) --quiet", with: second)
     let held = try Data(contentsOf: URL(fileURLWithPath: mirror))
     try Data(contentsOf: URL(fileURLWithPath: theirs)).write(to: URL(fileURLWithPath: mirror))
     chmod(mirror, 0o600)
-    try home.transcript("vault get a --vault \(mirror)", err: "the mirror is of vault", exit: 66)
+    try home.transcript("vault get a --vault mirror:\(mirror)", err: "the mirror is of vault", exit: 66)
     try held.write(to: URL(fileURLWithPath: mirror))
     chmod(mirror, 0o600)
 
-    try home.transcript("vault get a --vault \(mirror) --min-generation 99", err: "older than the 99", exit: 66)
+    try home.transcript("vault get a --vault mirror:\(mirror) --min-generation 99", err: "older than the 99", exit: 66)
     try home.transcript("vault backup --quiet \(home.path)/copy")
+    try home.transcript("vault get a --vault mirror:\(home.path)/copy", err: "this machine has made no mirror here", exit: 66)
     let older = try Data(contentsOf: URL(fileURLWithPath: mirror))
     try home.transcript("vault set a --quiet", in: "2")
     try home.transcript("vault mirror --quiet \(mirror)")
     try older.write(to: URL(fileURLWithPath: mirror))
     chmod(mirror, 0o600)
-    try home.transcript("vault get a --vault \(mirror)", err: "try: coffer vault mirror FILE makes it anew", exit: 66)
+    try home.transcript("vault get a --vault mirror:\(mirror)", err: "try: coffer vault mirror FILE makes it anew", exit: 66)
     try home.transcript("vault mirror --quiet \(mirror)")
-    try home.transcript("vault get a --quiet --vault \(mirror)", out: "2")
+    try home.transcript("vault get a --quiet --vault mirror:\(mirror)", out: "2")
+    try home.transcript("vault get a --vault \(mirror)", err: "try: --vault mirror:FILE, which reads it", exit: 77)
+    try home.transcript("vault name add away mirror:\(mirror) --quiet")
+    try home.transcript("vault get a --quiet --vault away", out: "2")
+    try home.transcript("run --vault away --quiet -- sh -c 'cd /; \(Home.coffer) vault get a --quiet'", out: "2")
     // Neither server nor agent is asked.
     try home.transcript("unlock --quiet")
     try home.transcript("vault set a --quiet", in: "3")
-    try home.transcript("vault get a --quiet --vault \(mirror)", out: "2")
+    try home.transcript("vault get a --quiet --vault mirror:\(mirror)", out: "2")
     try home.transcript("vault get a", out: "3")
     try home.transcript("agent stop --quiet")
     try home.transcript(
-      "vault mirror \(mirror)", with: ["COFFER_VAULT": mirror], err: "a mirror is read, and nothing else", exit: 74)
+      "vault mirror \(mirror)", with: ["COFFER_VAULT": "mirror:\(mirror)"], err: "a mirror is read, and nothing else", exit: 74)
     try home.transcript("vault mirror --quiet \(mirror)")
-    try home.transcript("vault get a --quiet --vault \(mirror)", out: "3")
+    try home.transcript("vault get a --quiet --vault mirror:\(mirror)", out: "3")
     unlink(mirror)
-    try home.transcript("vault get a --quiet --vault \(mirror)", err: "there is no vault", exit: 78)
+    try home.transcript("vault get a --quiet --vault mirror:\(mirror)", err: "there is no mirror", exit: 78)
+    // A vault that is made in the mirror's place is a vault, and no refresh replaces it.
     try home.transcript("init --quiet --vault \(mirror) --new-key-file \(home.path)/k2")
     try home.transcript("vault set b --quiet --vault \(mirror) --key-file \(home.path)/k2", in: "4")
     try home.transcript("vault get b --quiet --vault \(mirror) --key-file \(home.path)/k2", out: "4")
+    try home.transcript("vault mirror \(mirror)", err: "the mirror is of vault", exit: 66)
     let file = try Home.withVault()
     try file.transcript("vault mirror \(file.path)/m", err: "a mirror is of a vault on a server", exit: 77)
   }
@@ -138,9 +147,9 @@ struct OfflineTests {
       tables.map { "DELETE FROM \(schema).\($0); INSERT INTO \(schema).\($0) SELECT * FROM \(schema)_x.\($0);" }.joined()
         + "NOTIFY \(schema)")
     #expect(try child.wait() == 66 && told().contains("rolledBack"), "\(told())")
-    try home.transcript("vault get a --quiet --vault \(mirror)", out: "2")
+    try home.transcript("vault get a --quiet --vault mirror:\(mirror)", out: "2")
     try home.transcript("vault mirror \(mirror)", err: "the vault is at generation", exit: 66)
-    try home.transcript("vault get a --quiet --vault \(mirror)", out: "2")
+    try home.transcript("vault get a --quiet --vault mirror:\(mirror)", out: "2")
   }
 
   @Test(arguments: [false, true])
@@ -155,21 +164,21 @@ struct OfflineTests {
       try home.transcript("vault set a --quiet", in: "\(round)")
       let started = try (0..<2).map { _ in try start("vault mirror \(mirror) --quiet", home) }
       if round > 1 {
-        let seen = try home.coffer("vault get a --quiet --vault \(mirror)")
+        let seen = try home.coffer("vault get a --quiet --vault mirror:\(mirror)")
         #expect(seen.status == 0 && ["\(round - 1)", "\(round)"].contains(seen.out), "\(round): \(seen.out) \(seen.err)")
       }
       for (child, _, told) in started { #expect(try child.wait() == 0, "\(round): \(told())") }
-      try home.transcript("vault get a --quiet --vault \(mirror)", out: "\(round)")
+      try home.transcript("vault get a --quiet --vault mirror:\(mirror)", out: "\(round)")
     }
     if let (child, _, told) = follower {
       try home.transcript("vault set a --quiet", in: "followed")
       eventually("the last commit is followed") {
-        (try? home.coffer("vault get a --quiet --vault \(mirror)"))?.out == "followed"
+        (try? home.coffer("vault get a --quiet --vault mirror:\(mirror)"))?.out == "followed"
       }
       kill(child.id, SIGTERM)
       #expect(try child.wait() == 143 && told().isEmpty, "\(told())")
     }
-    #expect(try home.coffer("vault verify --quiet --vault \(mirror)").status == 0)
+    #expect(try home.coffer("vault verify --quiet --vault mirror:\(mirror)").status == 0)
     #expect(try FileManager.default.contentsOfDirectory(atPath: home.path + "/m") == ["team"])
   }
 
@@ -182,11 +191,11 @@ struct OfflineTests {
     try home.transcript("vault set big --quiet", in: String(repeating: "x", count: 300_000))
     let full = try home.coffer("vault mirror \(disk.path)/m")
     #expect(full.status == 74 && full.err.contains("free some space"), "\(full.err)")
-    try home.transcript("vault get a --quiet --vault \(disk.path)/m", out: "1")
+    try home.transcript("vault get a --quiet --vault mirror:\(disk.path)/m", out: "1")
     #expect(try FileManager.default.contentsOfDirectory(atPath: disk.path) == ["m"])
     try home.transcript("vault delete big --forever --yes --quiet")
     try home.transcript("vault set a --quiet", in: "2")
     try home.transcript("vault mirror --quiet \(disk.path)/m")
-    try home.transcript("vault get a --quiet --vault \(disk.path)/m", out: "2")
+    try home.transcript("vault get a --quiet --vault mirror:\(disk.path)/m", out: "2")
   }
 }

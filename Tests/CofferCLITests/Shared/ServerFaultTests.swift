@@ -29,7 +29,7 @@ struct ServerFaultTests {
     try network.lose(.bothWays)
     let start = ContinuousClock.now
     for answer in [try far("get", "token"), try far("set", "token", "--secret", in: "2")] {
-      #expect(answer.status == 75 && answer.err.contains("--vault FILE"), "\(answer)")
+      #expect(answer.status == 75 && answer.err.contains("--vault mirror:FILE"), "\(answer)")
     }
     #expect(ContinuousClock.now - start < .seconds(60), "15 s is what a place waits that says nothing")
     let missed = (number + 1)...(number + 3)

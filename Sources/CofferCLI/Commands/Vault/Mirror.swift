@@ -31,7 +31,7 @@ struct VaultMirrorCommand: OpeningCommand {
       let report = try refreshed(vault, file, context)
       guard !options.json else { return try lines.print(report) }
       let done = lines.text(report)
-      return context.done("\(done); coffer --vault \(file) reads it", elsewhere: done)
+      return context.done("\(done); coffer --vault mirror:\(file) reads it", elsewhere: done)
     }
     // Before there are threads to do the watching, so that no thread but this one takes a signal.
     let held = HeldSignals([SIGINT, SIGTERM])

@@ -33,13 +33,13 @@ struct VaultNameAddCommand: Command {
     let place = try VaultPlace.given(path).absolute()
     let names = VaultNames(context: context)
     let before = try names.path(of: name)
-    if let before, before != place.description, !replace {
+    if let before, before != place.text, !replace {
       throw StoreError(
         .alreadyExists, "another vault has the name", key: name, place: before,
         cure: "choose another name; --replace takes it from that vault, which stays where it is")
     }
-    try names.set(name, to: place.description)
-    let former = before.map { $0 == place.description ? "" : ", and no more the one at \(Printable.line($0))" } ?? ""
+    try names.set(name, to: place.text)
+    let former = before.map { $0 == place.text ? "" : ", and no more the one at \(Printable.line($0))" } ?? ""
     context.note("\(Printable.line(name)) is the vault at \(place)\(former)")
   }
 }
