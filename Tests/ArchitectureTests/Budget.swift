@@ -1,7 +1,7 @@
 /// Limits of Coffer's size and entanglement. A change that needs more raises a figure here, in its own commit.
 enum Budget {
   // Lines of .swift, .c and .h; code lines are neither blank nor only a comment.
-  static let sourceLines = 80_550
+  static let sourceLines = 80_500
   static let codeLines = 62_300
   static let testLines = 69_750
   static let largestTarget = 19_150
@@ -16,7 +16,7 @@ enum Budget {
   static let fileCircle = 20
   /// Members visible to a file of the vault's engine: all non-private ones of its target, and the visible ones of the two
   /// targets below.
-  static let engineMembers = 1_250
+  static let engineMembers = 1_251
   static let storeRequirements = 9
   static let decidingStoreRequirements = 3
   static let layeredStoreRequirements = 4
@@ -26,5 +26,5 @@ enum Budget {
   /// Clauses in the comments of Sources that begin with what, who or whoever.
   static let clauses = 40
   static let linesOver130 = 2
-  static let markdownWords = 59_050
+  static let markdownWords = 58_000
 }

@@ -28,7 +28,7 @@ struct AgentStartCommand: Command {
   @OptionGroup var options: AnswerOptions
 
   func perform(_ context: Context) throws {
-    try context.places.vault.checkIsNoMirror()
+    try context.checkIsNoMirror()
     guard foreground else {
       try DetachedAgent.start(times, context)
       return try AgentReport(context.agentStatus()).print(context, json: options.json)

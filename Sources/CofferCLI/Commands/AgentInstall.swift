@@ -21,7 +21,7 @@ struct AgentInstallCommand: Command {
   @OptionGroup var options: AnswerOptions
 
   func perform(_ context: Context) throws {
-    try context.places.vault.checkIsNoMirror()
+    try context.checkIsNoMirror()
     let unit = try SystemdUnit(agent: SecondProcess.path(), variables: AgentPlaces.allVariables(context), times.arguments)
     if print { return try Output.write(unit.text) }
     let file = try UserFolders().config.appending("systemd").appending("user").appending("coffer-agent.service")

@@ -27,7 +27,7 @@ struct DoctorCommand: Command {
   var opening: UnlockingOptions? { fix || !unlocking.isEmpty ? unlocking : nil }
 
   func perform(_ context: Context) throws {
-    try context.places.vault.checkIsNoMirror()
+    try context.checkIsNoMirror()
     if fix { return try mend(context) }
     let checks = Checkup(context: context).checks
     let results = checks.map { (name: $0.name, findings: $0.run($0.name)) }

@@ -62,7 +62,7 @@ struct SecretServiceRunCommand: Command {
   @OptionGroup var options: AnswerOptions
 
   func perform(_ context: Context) throws {
-    try context.places.vault.checkIsNoMirror()
+    try context.checkIsNoMirror()
     // Before there are threads, so that only this one takes signals.
     let held = HeldSignals([SIGINT, SIGTERM, SIGHUP])
     let provider = try SecretServiceProvider(settings(context))

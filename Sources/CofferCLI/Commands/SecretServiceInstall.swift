@@ -23,7 +23,7 @@ struct SecretServiceInstallCommand: Command {
   @OptionGroup var options: AnswerOptions
 
   func perform(_ context: Context) throws {
-    try context.places.vault.checkIsNoMirror()
+    try context.checkIsNoMirror()
     let files = try ServiceFiles(context).files(waiting.words)
     if print {
       for file in files { try Output.write("# \(file.file)\n\(file.text)\n") }

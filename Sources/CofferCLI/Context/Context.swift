@@ -94,6 +94,9 @@ final class Context {
     note("'\(Printable.line(item.name.description))' has no value and is left out: another program made it so")
   }
 
+  /// - Throws: `.readOnly` if a mirror stands for the vault: this command needs the vault itself.
+  func checkIsNoMirror() throws(StoreError) { try places.vault.checkIsNoMirror() }
+
   /// Reports a success, unless --quiet or --json: at a terminal with a check mark.
   ///
   /// - Parameter note: the text elsewhere; nothing, unless given.

@@ -48,8 +48,8 @@ extension StoreError.Remedy {
     case .openMirror: "--vault mirror:FILE, which reads it"
     case .leaveMirror: "the command with the vault's own place, once the server can be reached"
     case .readMirror:
-      "check that it is there and can be reached, then try again; --vault mirror:FILE reads without it what coffer vault mirror FILE "
-        + "kept before"
+      "check that it is there and can be reached, then try again; --vault mirror:FILE reads without it what "
+        + "coffer vault mirror FILE kept before"
     case .startAgent: "coffer unlock starts one, or unlock the vault in this process"
     case .unlockAgent: "coffer unlock, then try again"
     case .relockAgent: "coffer lock, then unlock the vault that you expect"

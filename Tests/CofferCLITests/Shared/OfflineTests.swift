@@ -109,7 +109,8 @@ struct OfflineTests {
     try home.transcript("vault get a --vault \(mirror)", err: "try: --vault mirror:FILE, which reads it", exit: 77)
     try home.transcript("vault name add away mirror:\(mirror) --quiet")
     try home.transcript("vault get a --quiet --vault away", out: "2")
-    try home.transcript("run --vault away --quiet -- sh -c 'cd /; \(Home.coffer) vault get a --quiet'", out: "2")
+    let child = "cd /; \(Home.coffer) vault get a --quiet --key-file \(home.path)/key"
+    try home.transcript("run --vault away --quiet -- sh -c '\(child)'", out: "2")
     // Neither server nor agent is asked.
     try home.transcript("unlock --quiet")
     try home.transcript("vault set a --quiet", in: "3")
