@@ -1,7 +1,7 @@
 /// Limits of Coffer's size and entanglement. A change that needs more raises a figure here, in its own commit.
 enum Budget {
   // Lines of .swift, .c and .h; code lines are neither blank nor only a comment.
-  static let sourceLines = 80_500
+  static let sourceLines = 80_510
   static let codeLines = 62_300
   static let testLines = 69_750
   static let largestTarget = 19_150
