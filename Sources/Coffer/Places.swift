@@ -54,7 +54,7 @@ public struct Places: Sendable, Equatable {
     _ variable: (String) throws(StoreError) -> String? = Places.environment
   ) throws(StoreError) -> Places {
     var places = try folders(variable)
-    if let vault = try variable("COFFER_VAULT"), !vault.isEmpty { places.vault = try VaultPlace(given: vault).absolute() }
+    if let vault = try variable("COFFER_VAULT"), !vault.isEmpty { places.vault = try VaultPlace(vault).absolute() }
     return places
   }
 

@@ -17,7 +17,7 @@ struct StatusCommand: Command {
     let domains = try DefaultsDomain.list(in: context.places.defaults).map(\.name)
     let vault: LockedVault?
     do { vault = try context.lockedVault() } catch let error as StoreError {
-      guard error.kind == .noVault else { throw error }
+      guard error.kind == .noVault, !context.readsMirror else { throw error }
       vault = nil
     }
     let answer = Answer(
@@ -116,7 +116,7 @@ struct EnvCommand: Command {
   func perform(_ context: Context) throws {
     let places = context.places
     let rows = [
-      ("vault", places.vault.description), ("defaults", places.defaults.appending("<domain>.plist").string),
+      ("vault", places.vault.text), ("defaults", places.defaults.appending("<domain>.plist").string),
       ("state", places.state.string), ("run", places.run.string),
     ]
     guard !options.json else {

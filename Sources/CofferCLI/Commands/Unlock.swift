@@ -50,7 +50,10 @@ struct LockCommand: Command {
   @OptionGroup var options: AnswerOptions
 
   func perform(_ context: Context) throws {
-    if context.isVaultNamed { try context.checkName() }
+    if context.isVaultNamed {
+      try context.checkIsNoMirror()
+      try context.checkName()
+    }
     let places = context.places
     let client =
       context.isVaultNamed

@@ -55,7 +55,7 @@ final class Context {
     self.unlocking = unlocking
     LibraryNotices.bootstrap(quiet: quiet)
     if let name = named["COFFER_VAULT"], VaultNames.isName(name) { try resolve(name) }
-    if places.vault.isMirror { variables["COFFER_VAULT"] = places.vault.text }
+    if readsMirror { variables["COFFER_VAULT"] = places.vault.text }
   }
 
   /// Takes `name` for the place that has it.
@@ -68,12 +68,19 @@ final class Context {
     places = try Self.places(variables)
   }
 
-  private static func places(_ variables: [String: String]) throws(StoreError) -> Places {
-    try Places.standard { (name) throws(StoreError) in
+  private static func places(_ variables: [String: String]) throws -> Places {
+    var places = try Places.standard { (name) throws(StoreError) in
       if let value = variables[name] { return value }
       return try Places.environment(name)
     }
+    // Only here: a program that renews logins or settles transactions needs the vault itself.
+    if let vault = variables["COFFER_VAULT"], vault.hasPrefix(VaultPlace.mirrorPrefix) {
+      places.vault = try VaultPlace.given(vault).absolute()
+    }
+    return places
   }
+
+  var readsMirror: Bool { places.vault.isMirror }
 
   /// Whether a person reads the plan before it is carried out, and can answer.
   var showsPlans: Bool { !json && !quiet && questions == .anywhere && isatty(STDERR_FILENO) == 1 }
@@ -120,8 +127,12 @@ extension VaultPlace {
   static func given(_ text: String) throws -> VaultPlace {
     guard !text.isEmpty else { throw Failure.usage("the place of the vault is empty", try: "the path of the vault") }
     let place = VaultPlace(given: text)
-    guard text != VaultPlace.mirrorPrefix else {
-      throw Failure.usage("the path of the mirror is empty", try: "mirror:FILE, as coffer vault mirror FILE made it")
+    if text.hasPrefix(VaultPlace.mirrorPrefix) {
+      let file = text.dropFirst(VaultPlace.mirrorPrefix.count)
+      // A URL may hold a password, and is not repeated.
+      guard !file.isEmpty, VaultPlace(String(file)).url == nil else {
+        throw Failure.usage("a mirror is a file", try: "mirror:FILE, as coffer vault mirror FILE made it")
+      }
     }
     try place.check()
     return place

@@ -38,7 +38,7 @@ extension HelpTopic.Part {
     text: #"""
       `--vault PLACE` or `COFFER_VAULT` names the vault of a command and of the agent; otherwise it is the one below \#
       `COFFER_HOME` or
-      `XDG_DATA_HOME`. A place is a path, a URL, or a name that `coffer vault name add NAME PLACE` gave it; a name has no \#
+      `XDG_DATA_HOME`. A place is a path, a URL, a mirror, or a name that `coffer vault name add NAME PLACE` gave it; a name has no \#
       slash, and `./NAME` is the file. Where there is neither a name nor a file of it, whatever needs the vault, `init` too, \#
       answers with 78 and
       the names that there are. The folder
@@ -58,8 +58,8 @@ extension HelpTopic.Part {
       a `COFFER_VAULT`. The command
       asks neither server nor agent, and says on standard error how old the mirror is: `reading the mirror FILE, \#
       refreshed 3 h ago`. A command that
-      would change the vault is refused with 74, as are `watch` without `--plain`, `doctor`, and the agent and the Secret \#
-      Service as the vault's holders.
+      would change the vault is refused with 74, as are `watch` without `--plain`, `doctor`, `lock` of it, and the agent and \#
+      the Secret Service as its holders.
 
       A mirror older than its last refresh on this machine is refused with 66, and so is one that this machine did not \#
       make there. A missing mirror

@@ -79,6 +79,7 @@ final class ShellRouter {
   /// Moves a preference, as `form`, in one transaction over both stores: the value is in the vault, or still in its old
   /// place.
   func moveToVault(_ key: String, _ stored: PlainForm, as form: SecretForm) throws {
+    try context.checkIsNoMirror()
     let vault = try existingVault()
     guard try !vault.contains(key) else { throw inBoth(key) }
     try StorageRouter(plain: writablePlain(), vault: vault, spaces: []).move(key, stored, intoVaultAs: form)

@@ -43,7 +43,7 @@ struct AgentKeeper {
   ///
   /// - Throws: ``/CofferPlatform/StoreError/Kind/wrongSecret``; other errors of the vault.
   mutating func unlock(with credentials: borrowing Credentials) throws -> AgentClient? {
-    guard context.unlocking?.leavesAgent ?? true, !context.places.vault.isMirror, !Self.isService, settings.keepsInAgent else {
+    guard context.unlocking?.leavesAgent ?? true, !context.readsMirror, !Self.isService, settings.keepsInAgent else {
       return nil
     }
     guard let client = try running() else { return nil }

@@ -10,7 +10,7 @@ extension Context {
   func lockedVault() throws -> LockedVault {
     try checkName()
     let vault = try LockedVault.open(places.vault, options: vaultOptions())
-    if places.vault.isMirror { try checkMirror(vault) }
+    if readsMirror { try checkMirror(vault) }
     return vault
   }
 
@@ -93,7 +93,7 @@ extension Context {
 
   /// A client for an agent that may run and may hold the vault.
   func possibleAgent() throws -> AgentClient? {
-    guard unlocking?.leavesAgent ?? true, !places.vault.isMirror else { return nil }
+    guard unlocking?.leavesAgent ?? true, !readsMirror else { return nil }
     return AgentClient(
       folder: places.run, vault: places.vault, options: try vaultOptions(), known: try identityInvitations(places.run))
   }
@@ -111,7 +111,10 @@ extension Context {
 
   func agentStatus() throws(StoreError) -> AgentStatus? {
     do throws(StoreError) {
-      return try AgentClient(folder: places.run, vault: places.vault, options: .withoutPins).status()
+      let client =
+        readsMirror
+        ? AgentClient(folder: places.run) : AgentClient(folder: places.run, vault: places.vault, options: .withoutPins)
+      return try client.status()
     } catch {
       guard error.kind == .noAgent else { throw error }
       return nil

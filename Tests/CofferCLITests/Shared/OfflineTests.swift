@@ -73,8 +73,14 @@ struct OfflineTests {
     #expect(!home.exists("k2") && !home.exists("run/agent.sock"), "no key is left, and no agent is started")
     try home.transcript("defaults write app theme dark")
     try home.transcript("set theme dark --plain --quiet")
+    try home.transcript("set theme --secret", err: "a mirror is read, and nothing else", exit: 74)
+    #expect(try home.coffer("get theme").out == "dark")
     try home.transcript("lock --quiet")
-    try home.transcript("vault verify --vault mirror:", err: "the path of the mirror is empty", exit: 64)
+    try home.transcript("vault verify --vault mirror:", err: "a mirror is a file", exit: 64)
+    let url = try home.coffer("vault verify --vault mirror:postgresql://ada:hunter2@db/x#n")
+    #expect(url.status == 64 && url.err.contains("a mirror is a file") && !url.err.contains("hunter2"), "\(url.err)")
+    try home.transcript("lock --vault mirror:\(mirror)", err: "a mirror is read, and nothing else", exit: 74)
+    try home.transcript("list", with: ["COFFER_VAULT": "mirror:\(mirror)x"], err: "there is no mirror", exit: 78)
   }
 
   @Test

@@ -33,6 +33,7 @@ struct VaultJoinCommand: OpeningCommand {
       try GivenInvitation.read($0, "what follows the place", several: "give one; the identity's file may hold others")
     }
     context.places.vault = try VaultPlace.given(VaultNames(context: context).place(place)).absolute()
+    try context.checkIsNoMirror()
     let locked = try lockedVault(invitation, context)
     let identity = unlocking.identity ?? ProcessEnvironment.value("COFFER_IDENTITY")
     // Checks that would otherwise fail after the vault was joined.

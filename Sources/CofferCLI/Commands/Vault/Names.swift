@@ -40,7 +40,7 @@ struct VaultNameAddCommand: Command {
     }
     try names.set(name, to: place.text)
     let former = before.map { $0 == place.text ? "" : ", and no more the one at \(Printable.line($0))" } ?? ""
-    context.note("\(Printable.line(name)) is the vault at \(place)\(former)")
+    context.note("\(Printable.line(name)) is the vault at \(place.text)\(former)")
   }
 }
 
