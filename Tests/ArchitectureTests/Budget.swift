@@ -1,8 +1,8 @@
 /// Limits of Coffer's size and entanglement. A change that needs more raises a figure here, in its own commit.
 enum Budget {
   // Lines of .swift, .c and .h; code lines are neither blank nor only a comment.
-  static let sourceLines = 80_510
-  static let codeLines = 62_300
+  static let sourceLines = 80_530
+  static let codeLines = 62_310
   static let testLines = 69_750
   static let largestTarget = 19_150
   /// The code that keeps a thief from learning anything and detects edits.

@@ -38,9 +38,9 @@ extension HelpTopic.Part {
     text: #"""
       `--vault PLACE` or `COFFER_VAULT` names the vault of a command and of the agent; otherwise it is the one below \#
       `COFFER_HOME` or
-      `XDG_DATA_HOME`. A place is a path, a URL, a mirror, or a name that `coffer vault name add NAME PLACE` gave it; a name has no \#
-      slash, and `./NAME` is the file. Where there is neither a name nor a file of it, whatever needs the vault, `init` too, \#
-      answers with 78 and
+      `XDG_DATA_HOME`. A place is a path, a URL, a mirror, or a name that `coffer vault name add NAME PLACE` gave it; a \#
+      name has no slash, and `./NAME` is the file. Where there is neither a name nor a file of it, whatever needs the vault, \#
+      `init` too, answers with 78 and
       the names that there are. The folder
       of a vault may be a symbolic link of yours, where nobody else can change it. `postgresql://[user@]host/database#name` is \#
       a vault on a PostgreSQL server, for which libpq 14 or newer is loaded; one

@@ -80,7 +80,7 @@ struct OfflineTests {
     let url = try home.coffer("vault verify --vault mirror:postgresql://ada:hunter2@db/x#n")
     #expect(url.status == 64 && url.err.contains("a mirror is a file") && !url.err.contains("hunter2"), "\(url.err)")
     try home.transcript("lock --vault mirror:\(mirror)", err: "a mirror is read, and nothing else", exit: 74)
-    try home.transcript("list", with: ["COFFER_VAULT": "mirror:\(mirror)x"], err: "there is no mirror", exit: 78)
+    try home.transcript("get token", with: ["COFFER_VAULT": "mirror:\(mirror)x"], err: "there is no mirror", exit: 78)
   }
 
   @Test
