@@ -33,7 +33,7 @@ struct InitCommandAt<Place>: Command {
   static var idleOptions: Set<String> { ["yes"] }
 
   func claimInput(_ context: Context) throws {
-    try context.places.vault.checkIsNoMirror()
+    try context.checkIsNoMirror()
     try context.checkName()
     try context.places.vault.checkIsFree()
     try ExpectedVault.checkNewVault()

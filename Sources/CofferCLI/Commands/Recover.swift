@@ -23,7 +23,7 @@ struct RecoverCommand: Command {
   static var idleOptions: Set<String> { ["yes"] }
 
   func claimInput(_ context: Context) throws {
-    try context.places.vault.checkIsNoMirror()
+    try context.checkIsNoMirror()
     try NewSecrets(new: new, context: context).claimInput()
   }
 

@@ -22,7 +22,7 @@ struct UnlockCommand: OpeningCommand {
     guard !unlocking.noAgent else {
       throw Failure.usage("there is nothing to unlock without the agent", try: "coffer unlock without --no-agent")
     }
-    try context.places.vault.checkIsNoMirror()
+    try context.checkIsNoMirror()
     let vault = try context.lockedVault()
     let opening = try Opening(vault.slots, of: context.places.vault, context)
     let running = try context.agentStatus()

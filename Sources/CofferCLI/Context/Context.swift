@@ -81,6 +81,8 @@ final class Context {
   }
 
   var readsMirror: Bool { places.vault.isMirror }
+  /// Whether a missing vault is an error even where a command goes on without one.
+  var mustHaveVault: Bool { isVaultNamed || readsMirror }
 
   /// Whether a person reads the plan before it is carried out, and can answer.
   var showsPlans: Bool { !json && !quiet && questions == .anywhere && isatty(STDERR_FILENO) == 1 }

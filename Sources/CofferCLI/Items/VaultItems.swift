@@ -260,7 +260,7 @@ extension Context {
   ///
   /// - Throws: `.readOnly` for a mirror.
   func items() throws -> VaultItems {
-    try places.vault.checkIsNoMirror()
+    try checkIsNoMirror()
     return VaultItems(self, try openedVault())
   }
 
@@ -285,7 +285,7 @@ extension Context {
       case .here(let vault): return try VaultStore(service: service, vault: vault)
       }
     } catch let error as StoreError {
-      guard error.kind == .noVault, !isVaultNamed, !readsMirror else { throw error }
+      guard error.kind == .noVault, !mustHaveVault else { throw error }
       return nil
     }
   }
@@ -293,7 +293,7 @@ extension Context {
   /// Like ``secrets(service:)``, but unlocked in this process.
   func vaultStore(service: String) throws -> VaultStore? {
     do { return try VaultStore(service: service, vault: unlockedVault()) } catch let error as StoreError {
-      guard error.kind == .noVault, !isVaultNamed, !readsMirror else { throw error }
+      guard error.kind == .noVault, !mustHaveVault else { throw error }
       return nil
     }
   }

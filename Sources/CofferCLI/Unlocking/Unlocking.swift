@@ -50,7 +50,7 @@ extension Context {
   /// - Parameter keep: receives the credentials before they are used.
   /// - Throws: `.readOnly` for a mirror: a caller that needs the key is going to write.
   func unlockedVault(_ keep: (borrowing Credentials) throws -> Void = { _ in }) throws -> UnlockedVault {
-    try places.vault.checkIsNoMirror()
+    try checkIsNoMirror()
     let locked = try lockedVault()
     let vault = try opening(locked) { credentials in
       try keep(credentials)

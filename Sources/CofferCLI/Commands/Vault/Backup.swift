@@ -58,7 +58,7 @@ struct VaultRestoreCommand: OpeningCommand {
   @OptionGroup var options: AnswerOptions
 
   func perform(_ context: Context) throws {
-    try context.places.vault.checkIsNoMirror()
+    try context.checkIsNoMirror()
     try context.checkName()
     try GivenPath.check(file)
     try GivenPath.checkIsFile(file)
@@ -168,7 +168,7 @@ struct VaultRepairCommand: OpeningCommand {
   @OptionGroup var options: AnswerOptions
 
   func perform(_ context: Context) throws {
-    try context.places.vault.checkIsNoMirror()
+    try context.checkIsNoMirror()
     let locked = try context.lockedVault()
     let agreement = Agreement()
     let report: RepairReport

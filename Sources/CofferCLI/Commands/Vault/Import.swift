@@ -66,7 +66,7 @@ struct VaultImportCommand: OpeningCommand {
   }
 
   func perform(_ context: Context) throws {
-    if !dryRun { try context.places.vault.checkIsNoMirror() }
+    if !dryRun { try context.checkIsNoMirror() }
     let source = ImportSource(
       format: from, path: path, service: service, firstLineOnly: firstLine, other: other, context: context)
     // For a copy of the vault, the vault's own key tells whether it may be one.

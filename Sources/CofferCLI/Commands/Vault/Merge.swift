@@ -28,7 +28,7 @@ struct VaultMergeCommand: OpeningCommand {
   @OptionGroup var options: AnswerOptions
 
   func perform(_ context: Context) throws {
-    try context.places.vault.checkIsNoMirror()
+    try context.checkIsNoMirror()
     let path = try VaultNames(context: context).place(path)
     let other = OtherVault(path: path, options: other, context: context)
     try other.checkIsAnother(than: context.places.vault)

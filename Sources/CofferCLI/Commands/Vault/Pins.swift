@@ -78,7 +78,7 @@ struct PinAcceptCommand: OpeningCommand {
   @OptionGroup var options: AnswerOptions
 
   func perform(_ context: Context) throws {
-    try context.places.vault.checkIsNoMirror()
+    try context.checkIsNoMirror()
     let locked = try context.lockedVault()
     var seen: UInt64?
     // An unreadable pin may be the reason to accept the vault.
