@@ -20,7 +20,7 @@ enum CommandLineBenchmark {
     for service in ["github", "https://github.com"] {
       try shell("printf s3cret | \(tools.coffer) vault set \(service) alice --key-file \(key)")
     }
-    try shell("printf s3cret | \(tools.coffer) auth login git.example --with-token --expires 1d --quiet --key-file \(key)")
+    try shell("printf s3cret | \(tools.coffer) login git.example --with-token --expires 1d --quiet --key-file \(key)")
     try shell("\(tools.coffer) unlock --quiet --key-file \(key)")
     defer { do { try shell("\(tools.coffer) agent stop") } catch { print("the agent was left running: \(error)") } }
     let docker = try file("docker.in", "registry.example", in: folder)
@@ -33,26 +33,26 @@ enum CommandLineBenchmark {
       "Command line, whole processes",
       [
         process("coffer --version", [tools.coffer, "--version"], [.microseconds(4000)]),
-        process("coffer vault get SERVICE ACCOUNT, agent", get, [.microseconds(5000), .microseconds(4000)]),
-        process("coffer vault get SERVICE, agent", Array(get.dropLast()), [.microseconds(5000)]),
-        process("coffer auth token HOST, agent", [tools.coffer, "auth", "token", "git.example"], [.microseconds(5000)]),
-        process("coffer vault get, key file", get + ["--key-file", key], [.microseconds(8000)]),
+        process("coffer get SERVICE ACCOUNT, agent", get, [.microseconds(5000), .microseconds(4000)]),
+        process("coffer get SERVICE, agent", Array(get.dropLast()), [.microseconds(5000)]),
+        process("coffer token HOST, agent", [tools.coffer, "token", "git.example"], [.microseconds(5000)]),
+        process("coffer get, key file", get + ["--key-file", key], [.microseconds(8000)]),
         process("git-credential-coffer get, agent", [tools.gitHelper, "get"], [.microseconds(5000)], input: git),
         process("docker-credential-coffer get, agent", [tools.dockerHelper, "get"], [.microseconds(5000)], input: docker),
         nothing,
       ])
-    let mine = { (goal: Double) in process("coffer vault get, agent", get, [.times(goal)]) }
+    let mine = { (goal: Double) in process("coffer get, agent", get, [.times(goal)]) }
     try SecretPeers.libsecret(in: folder) { try table("Against libsecret", [mine(0.6), process("secret-tool lookup", $0, [])]) }
     try SecretPeers.pass(in: folder) { try table("Against pass", [mine(0.3), process("pass show", $0, [])]) }
     try fill(home, key)
     try table(
       "Command line, 10 000 items",
       [
-        process("coffer vault list, agent", [tools.coffer, "vault", "list"], [.microseconds(100_000)]),
-        process("coffer vault list --json, agent", [tools.coffer, "vault", "list", "--json"], []),
-        process("coffer vault list, key file", [tools.coffer, "vault", "list", "--key-file", key], [.microseconds(100_000)]),
+        process("coffer list, agent", [tools.coffer, "vault", "list"], [.microseconds(100_000)]),
+        process("coffer list --json, agent", [tools.coffer, "vault", "list", "--json"], []),
+        process("coffer list, key file", [tools.coffer, "vault", "list", "--key-file", key], [.microseconds(100_000)]),
         process(
-          "coffer vault get SERVICE ACCOUNT, agent", [tools.coffer, "vault", "get", "service", "17"], [.microseconds(5000)]),
+          "coffer get SERVICE ACCOUNT, agent", [tools.coffer, "vault", "get", "service", "17"], [.microseconds(5000)]),
         nothing,
       ], rounds: 15)
     try ScaleBenchmark.run(in: folder, coffer: tools.coffer)

@@ -55,8 +55,8 @@ enum ScaleBenchmark {
     try table(
       "Command line, \(items) items, the peer among \(few)",
       [
-        asked("git get without a user, agent", ["credential", "git", "get"], in: many, [.times(3)], input: git),
-        asked("the same among \(few)", ["credential", "git", "get"], in: small, [], input: git),
+        asked("git get without a user, agent", ["helper", "git", "get"], in: many, [.times(3)], input: git),
+        asked("the same among \(few)", ["helper", "git", "get"], in: small, [], input: git),
       ])
     try table(
       "Completion of a service",
@@ -67,16 +67,16 @@ enum ScaleBenchmark {
     try table(
       "Find, the peer without the agent",
       [
-        asked("coffer vault find, agent", find, in: many, [.times(0.5)]),
-        asked("coffer vault find, key file", find + ["--key-file", many.key], in: many, []),
+        asked("coffer find, agent", find, in: many, [.times(0.5)]),
+        asked("coffer find, key file", find + ["--key-file", many.key], in: many, []),
       ], rounds: 5)
     try table("The log", [asked("coffer vault log --limit 5, key file", log, in: many, [.microseconds(20_000)])])
     try table(
       "Lists",
       [
-        asked("coffer vault list, agent", ["vault", "list"], in: many, []),
-        asked("coffer vault list --json, agent", ["vault", "list", "--json"], in: many, []),
-        asked("coffer vault list --json, key file", ["vault", "list", "--json", "--key-file", many.key], in: many, []),
+        asked("coffer list, agent", ["vault", "list"], in: many, []),
+        asked("coffer list --json, agent", ["vault", "list", "--json"], in: many, []),
+        asked("coffer list --json, key file", ["vault", "list", "--json", "--key-file", many.key], in: many, []),
       ], rounds: 3)
     for words in [[], ["--key-file", many.key]] {
       let kibibytes = try ChildMemory.most([coffer, "vault", "list", "--json", "--home", many.home] + words)

@@ -11,7 +11,7 @@ struct Arguments {
   let depth: Int
   /// The command; the root if the words name none.
   let command: any ParsableCommand.Type
-  /// Whether errors are JSON, even those of a line that cannot be parsed. After `set`, `--json` is a value's type.
+  /// Whether errors are JSON, even those of a line that cannot be parsed.
   let wantsJSON: Bool
   /// The reason not to parse the line; nil if there is none.
   let refusal: Failure?
@@ -24,28 +24,15 @@ struct Arguments {
     (self.depth, self.command) = (depth, command)
     let isRun = command == RunCommand.self
     words = isRun ? RunCommand.separated(ordered, from: depth) : ordered
-    let isSet = words.first == "set"
     // The words after the name of the command to run belong to that command.
     let judged = isRun ? words : given
-    wantsJSON = judged.prefix { $0 != "--" && !(isSet && $0 == "set") }.contains("--json")
+    wantsJSON = judged.prefix { $0 != "--" }.contains("--json")
     refusal = Refusals.first(of: line, given: judged, words: words, command: command)
   }
 
   var rest: ArraySlice<String> { words.dropFirst(depth) }
 
   var namesLeaf: Bool { depth > 0 && command.configuration.subcommands.isEmpty }
-
-  /// The command whose argument a shell's script completes, and the request without the command's name; nil for any other
-  /// line. Parsing with the whole tree of commands would take longer than the answer.
-  var completion: (command: any ParsableCommand.Type, words: [String])? {
-    guard given.first == "---completion", let end = given.firstIndex(of: "--") else { return nil }
-    var command: any ParsableCommand.Type = CofferCommand.self
-    for word in given[1..<end] {
-      guard let next = command.configuration.subcommands.first(where: { $0.answers(to: word) }) else { return nil }
-      command = next
-    }
-    return (command, ["---completion"] + given[end...])
-  }
 
   /// Splits options at `=` for the parser, which searches characters: `=` and a combining mark after it are one character.
   private static func split(_ arguments: [String]) -> [String] {
@@ -66,30 +53,32 @@ struct Arguments {
     while true {
       // Options may also stand between the words of a command's name. Behind the full name they belong to the command.
       let (between, words) = path.isEmpty || command.configuration.subcommands.isEmpty ? ([], rest) : ProgramOptions.split(rest)
-      guard let word = words.first, !word.hasPrefix("-"),
-        let next = command.configuration.subcommands.first(where: { $0.answers(to: word) })
-      else { break }
+      guard let word = words.first, !word.hasPrefix("-"), let next = command.named(word) else { break }
       options += between
+      if next.isOutside {
+        // `vault get` is `get` among the items alone.
+        path = []
+        if next.command is any TwoStoreCommand.Type { options.append("--items") }
+      }
       path.append(word)
-      command = next
+      command = next.command
       rest = words.dropFirst()
     }
     // For an unknown command the error names only that: the options before it are not at fault.
     let isNoCommand = rest.first.map { !$0.hasPrefix("-") } ?? false
     guard !path.isEmpty else { return (isNoCommand ? Array(rest) : given, 0, CofferCommand.self) }
     let configuration = command.configuration
-    if isNoCommand, !configuration.subcommands.isEmpty, configuration.defaultSubcommand == nil {
-      return (path + rest, path.count, command)
+    // A family alone has its help; the options of every command change nothing there.
+    if !configuration.subcommands.isEmpty, configuration.defaultSubcommand == nil {
+      return (path + ProgramOptions.split(rest).rest, path.count, command)
     }
-    // Behind `set`, --json is the type of a value; before it, it asks for errors in JSON.
-    if path == ["set"] { options.removeAll { $0 == "--json" } }
     return (path + options + rest, path.count, command)
   }
 }
 
 enum ProgramOptions {
-  private static let withValue = ["--home", "--vault"]
-  private static let flags = ["--quiet", "-q", "--json", "--yes"]
+  static let withValue = ["--home", "--vault"]
+  static let flags = ["--quiet", "-q", "--json", "--yes"]
 
   static func split(_ words: ArraySlice<String>) -> (options: [String], rest: ArraySlice<String>) {
     var (options, rest) = ([String](), words)
@@ -112,8 +101,8 @@ enum ProgramOptions {
 /// The names under which this program is a helper of other programs, which find it on PATH by name.
 enum ProgramName {
   static let helpers: [String: [String]] = [
-    "git-credential-coffer": ["credential", "git"], "docker-credential-coffer": ["credential", "docker"],
-    "cargo-credential-coffer": ["credential", "cargo"], "coffer-askpass": ["credential", "askpass"],
+    "git-credential-coffer": ["helper", "git"], "docker-credential-coffer": ["helper", "docker"],
+    "cargo-credential-coffer": ["helper", "cargo"], "coffer-askpass": ["helper", "askpass"],
   ]
 
   /// Installed only on request.
@@ -124,11 +113,11 @@ enum ProgramName {
     let name = words.first?.split(separator: "/").last.map(String.init) ?? ""
     // Docker's own helpers know these, and the parser would take them for its own.
     if name == "docker-credential-coffer", words.count == 2, ["-v", "--version"].contains(words[1]) {
-      return ["credential", "docker", "version"]
+      return ["helper", "docker", "version"]
     }
-    if name == keyring { return ["credential", "keyring"] + words.dropFirst() }
+    if name == keyring { return ["helper", "keyring"] + words.dropFirst() }
     // The question of ssh or git may look like an option.
-    if name == "coffer-askpass", words.count == 2 { return ["credential", "askpass", "--", words[1]] }
+    if name == "coffer-askpass", words.count == 2 { return ["helper", "askpass", "--", words[1]] }
     return (helpers[name] ?? []) + words.dropFirst()
   }
 }

@@ -6,8 +6,8 @@ struct CofferCommand: ParsableCommand {
     commandName: "coffer",
     abstract: """
       Keeps secrets in an encrypted vault and preferences in plain files.
-      set and get choose the store; vault and defaults name it.
-      A secret is never an argument: it comes from input, a file or a prompt.
+      The verbs serve both: 'set NAME' stores a secret, 'set NAME VALUE' a preference.
+      A secret is never an argument: it comes from a prompt, standard input or a file.
       """,
     discussion: """
       Start with 'coffer tour', which does the main job on real files and explains it, or with 'coffer init'. \
@@ -17,20 +17,36 @@ struct CofferCommand: ParsableCommand {
     version: "coffer \(ProgramVersion.number)",
     groupedSubcommands: [
       CommandGroup(
-        name: "Everyday",
+        name: "Start",
         subcommands: [
-          TourCommand.self, InitCommand.self, StatusCommand.self, SetCommand.self, GetCommand.self, DeleteCommand.self,
-          ListCommand.self, ExplainCommand.self, KeysCommand.self, WatchCommand.self,
+          TourCommand.self, InitCommand.self, UnlockCommand.self, LockCommand.self, StatusCommand.self, DoctorCommand.self,
+          RecoverCommand.self,
         ]),
-      CommandGroup(name: "Vault", subcommands: [VaultCommand.self, RecoverCommand.self]),
-      CommandGroup(name: "Preferences", subcommands: [DefaultsCommand.self]),
+      CommandGroup(
+        name: "Items",
+        subcommands: [
+          SetCommand.self, GetCommand.self, ShowCommand.self, EditCommand.self, DeleteCommand.self, RenameCommand.self,
+          CopyCommand.self, ListCommand.self, FindCommand.self, OneTimeCommand.self, HistoryCommand.self, RevertCommand.self,
+          UndeleteCommand.self, GenerateCommand.self,
+        ]),
+      CommandGroup(
+        name: "Copies",
+        subcommands: [ImportCommand.self, ExportCommand.self, BackupCommand.self, RestoreCommand.self, MergeCommand.self]),
       CommandGroup(
         name: "Programs",
         subcommands: [
-          RunCommand.self, InjectCommand.self, CredentialCommand.self, AuthCommand.self, LoginCommand.self, LogoutCommand.self,
-          UnlockCommand.self, LockCommand.self, AgentCommand.self, GenerateCommand.self, DoctorCommand.self,
-          SecretServiceCommand.self, InstallCommand.self, UninstallCommand.self, CompletionCommand.self, EnvCommand.self,
-          VersionCommand.self,
+          RunCommand.self, InjectCommand.self, WatchCommand.self, LoginCommand.self, LogoutCommand.self, TokenCommand.self,
+        ]),
+      CommandGroup(
+        name: "Groups",
+        subcommands: [
+          VaultCommand.self, DefaultsCommand.self, HelperCommand.self, SecretServiceCommand.self, AgentCommand.self,
+          ProviderCommand.self,
+        ]),
+      CommandGroup(
+        name: "Program",
+        subcommands: [
+          InstallCommand.self, CompletionCommand.self, VersionCommand.self,
           ClipboardKeeperCommand.self,
         ]),
     ])

@@ -38,6 +38,11 @@ enum Main {
 
   private static func run(_ arguments: Arguments) -> ExitStatus {
     do {
+      // A word that is being typed is refused when it is entered.
+      if let answer = try TabAnswer.text(to: arguments.given) {
+        try Output.line(answer)
+        return .done
+      }
       if let refusal = arguments.refusal { throw refusal }
       if let text = try arguments.topic() {
         try Pager.show(text)
@@ -63,9 +68,8 @@ enum Main {
   }
 
   /// Parses the words by their own command: with the whole tree of commands ArgumentParser takes twice the time, and builds
-  /// the tree again for each error. Help (for full names), the version and completion need the tree.
+  /// the tree again for each error. Help (for full names) and the version need the tree.
   static func parse(_ arguments: Arguments) throws -> any ParsableCommand {
-    if let (command, words) = arguments.completion { return try command.parseAsRoot(words) }
     guard arguments.namesLeaf else { return try CofferCommand.parseAsRoot(arguments.words) }
     do {
       let command = try arguments.command.parseAsRoot(Array(arguments.rest))
@@ -92,7 +96,11 @@ enum Main {
     let isRun = arguments.map { $0.command == RunCommand.self } ?? false
     let said = isRun ? failure.beforeCommand : failure
     if said.isQuiet { return said.status }
-    if arguments?.wantsJSON == true { Output.record(said.json) } else { Output.message(said.text) }
+    if arguments?.wantsJSON == true {
+      Output.record(said.json)
+    } else {
+      Output.message(said, cure: said.command(after: arguments?.given ?? []))
+    }
     return said.status
   }
 

@@ -8,27 +8,27 @@ enum HotWords {
     guard line.dropFirst().allSatisfy(\.isText) else { return nil }
     let words = ProgramName.arguments(line.map(\.text))
     guard let first = words.first else { return nil }
+    let rest = words[1...]
     switch first {
-    case "get": return GetCommand.hot(words[1...])
-    case "vault", "auth", "credential":
-      guard words.count > 1 else { return nil }
-      return command("\(first) \(words[1])", words[2...])
+    case "get": return GetCommand.hot(rest)
+    case "otp": return OneTimeCommand.hot(rest)
+    case "token": return TokenCommand.hot(rest)
+    case "vault" where rest.first == "get": return GetCommand.hot(["--items"] + rest.dropFirst())
+    case "vault" where rest.first == "otp": return OneTimeCommand.hot(rest.dropFirst())
+    case "helper": return rest.first.flatMap { helper($0, rest.dropFirst()) }
     default: return nil
     }
   }
 
-  private static func command(_ name: String, _ words: ArraySlice<String>) -> (any HotCommand)? {
+  private static func helper(_ name: String, _ words: ArraySlice<String>) -> (any HotCommand)? {
     switch name {
-    case "vault get": VaultGetCommand.hot(words)
-    case "vault otp": VaultOneTimeCommand.hot(words)
-    case "auth token": AuthTokenCommand.hot(words)
-    case "credential git": CredentialGitCommand.hot(words)
-    case "credential docker": CredentialDockerCommand.hot(words)
-    case "credential aws": CredentialAWSCommand.hot(words)
-    case "credential kubectl": CredentialKubectlCommand.hot(words)
-    case "credential askpass": CredentialAskpassCommand.hot(words)
-    case "credential cargo": CredentialCargoCommand.hot(words)
-    case "credential keyring": CredentialKeyringCommand.hot(words)
+    case "git": CredentialGitCommand.hot(words)
+    case "docker": CredentialDockerCommand.hot(words)
+    case "aws": CredentialAWSCommand.hot(words)
+    case "kubectl": CredentialKubectlCommand.hot(words)
+    case "askpass": CredentialAskpassCommand.hot(words)
+    case "cargo": CredentialCargoCommand.hot(words)
+    case "keyring": CredentialKeyringCommand.hot(words)
     default: nil
     }
   }

@@ -13,7 +13,8 @@ struct InstallCommand: Command {
       Copies the running program to PREFIX/bin/coffer in one step, links git-credential-coffer, docker-credential-coffer, \
       cargo-credential-coffer and coffer-askpass to it, and writes manual pages to PREFIX/share/man. --keyring adds the name \
       keyring, for pip and uv; --completions adds what bash, zsh and fish load by themselves from PREFIX/share. What stands \
-      under one of the names and is something else is left alone, unless --force. 'coffer uninstall' removes it all.
+      under one of the names and is something else is left alone, unless --replace. --remove removes what install wrote, and \
+      nothing else. --git makes coffer a credential helper of git.
       """)
   static var idleOptions: Set<String> { ["yes", "home", "vault"] }
 
@@ -22,17 +23,33 @@ struct InstallCommand: Command {
   @Flag(help: "Completion for bash, zsh and fish too.") var completions = false
   @Flag(help: "The name keyring too, which pip and uv look for, and which may be another program's elsewhere.") var keyring =
     false
-  @Flag(help: "Replace whatever has one of the names.") var force = false
+  @Flag(help: "Replace whatever has one of the names.") var replace = false
+  @Flag(help: "Remove the files that install wrote. If one was changed since, nothing is removed.") var remove = false
+  @Flag(help: "Only set git-credential-coffer in your git configuration, for all hosts or for HOST alone.") var git = false
+  @Argument(help: "With --git: the host, for example github.com.", completion: Completions.hosts) var host: String?
   @OptionGroup var options: AnswerOptions
 
+  func validate() throws {
+    guard !(remove || git) || !(completions || keyring || replace || (remove && git)) else {
+      throw ValidationError("--remove and --git each stand alone")
+    }
+    guard host == nil || git else { throw ValidationError("a host belongs to --git") }
+  }
+
   func perform(_ context: Context) throws {
+    if git {
+      let setting = try GitHelperSetting(context)
+      guard let host else { return try setting.add() }
+      return try setting.add(to: AuthHost.check(host))
+    }
     let prefix = try InstallPrefix.path(prefix)
+    if remove { return try InstallRemoval(prefix: prefix).perform(json: options.json, context) }
     let folder = prefix.appending("bin")
     let program = try InstalledFile(path: folder.appending("coffer"), content: .bytes(Self.program(), mode: 0o755))
     let names = ProgramName.helpers.keys.sorted() + (keyring ? [ProgramName.keyring] : [])
     let links = names.map { InstalledFile(path: folder.appending($0), content: .link("coffer")) }
     let manuals = try Self.manuals(prefix.appending("share"))
-    let scripts = completions ? try CompletionFiles.all(below: prefix.appending("share")) : []
+    let scripts = completions ? CompletionFiles.all(below: prefix.appending("share")) : []
     let isCopied = try put([program] + links + manuals + scripts, below: prefix, program: program)
     let isOnPath = Self.path.contains(folder.string)
     if options.json {
@@ -94,7 +111,7 @@ struct InstallCommand: Command {
   /// Replaceable are: nothing, a file of an install, a link to a program of this name, and, as the program itself, another
   /// coffer that a person copied there.
   private func check(_ file: InstalledFile, isProgram: Bool, _ record: InstallRecord) throws {
-    guard !force, let mark = try InstalledFile.mark(at: file.path), !record.has(mark, at: file.path) else { return }
+    guard !replace, let mark = try InstalledFile.mark(at: file.path), !record.has(mark, at: file.path) else { return }
     let isOurs: Bool =
       switch file.content {
       case .link: mark.hasPrefix("link:") && FilePath(String(mark.dropFirst("link:".count))).lastComponent?.string == "coffer"
@@ -103,7 +120,7 @@ struct InstallCommand: Command {
     guard !isOurs else { return }
     throw StoreError(
       .alreadyExists, "something else has the name already", place: file.path.string,
-      cure: "move it away, or --force to replace it")
+      cure: "move it away, or --replace takes its place")
   }
 
   private static func isFile(_ mark: String) -> Bool { !mark.isEmpty && !mark.hasPrefix("link:") }

@@ -20,7 +20,9 @@ struct InstallReport {
     }
     let column = (steps.map(\.what.count).max() ?? 0) + 2
     let rows = steps.map { what, step in
-      "  " + Style.bold.text(what, .errors) + TextWidth.blanks(column - what.count) + Printable.line(step)
+      let isLong = 2 + column + step.count > Display.errors.width
+      return "  " + Style.bold.text(what, .errors) + (isLong ? "\n    " : TextWidth.blanks(column - what.count))
+        + Printable.line(step)
     }
     // A shell's lines must stay whole.
     Output.record("\nNext:\n" + rows.joined(separator: "\n"))

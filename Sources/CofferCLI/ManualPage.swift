@@ -1,14 +1,14 @@
 internal import ArgumentParser
 internal import CofferTerminal
 
-/// A manual page in the macros of man(7), made of the same definitions as the help.
+/// A manual page in the macros of man(7), made of the same blocks as the help.
 struct ManualPage {
   /// `coffer-vault`.
   let name: String
   let section: Int
   /// One line.
   let purpose: String
-  let body: [Roff]
+  let body: [String]
 
   var fileName: String { "\(name).\(section)" }
 
@@ -16,8 +16,8 @@ struct ManualPage {
     let words = [Roff.escaped(name.uppercased()), String(section), ProgramVersion.date, "coffer \(ProgramVersion.number)"]
     let head = ".TH " + words.map { "\"\($0)\"" }.joined(separator: " ")
     // Options are not broken at their hyphens, and lines are not justified.
-    let lines = [head, ".nh", ".ad l"] + Roff.section("Name").lines + [Roff.escaped(name) + #" \- "# + Roff.escaped(purpose)]
-    return (lines + body.flatMap(\.lines) + Roff.section("See also").lines + [others]).joined(separator: "\n") + "\n"
+    let lines = [head, ".nh", ".ad l", Roff.section("Name"), Roff.escaped(name) + #" \- "# + Roff.escaped(purpose)]
+    return (lines + body + [Roff.section("See also"), others]).joined(separator: "\n") + "\n"
   }
 
   private var others: String {
@@ -34,59 +34,20 @@ struct ManualPage {
   }
 
   static func page(of topic: HelpTopic) throws -> ManualPage {
-    ManualPage(name: "coffer-\(topic.name)", section: 7, purpose: topic.abstract, body: try topic.roff())
+    ManualPage(name: "coffer-\(topic.name)", section: 7, purpose: topic.abstract, body: Roff.lines(of: try topic.blocks()))
   }
 
-  /// - Parameter type: the root, or a command right behind it.
+  /// - Parameter type: the root, or a command right behind it, whose own commands are parts of its page.
   static func page(of type: any ParsableCommand.Type) throws -> ManualPage {
     let isRoot = type == CofferCommand.self
     let command = try CommandDefinition(isRoot ? [] : [type.configuration.commandName ?? ""], type)
-    let leaves = isRoot ? [] : try command.leaves()
-    let uses = isRoot || !command.isFamily ? [command.usage] : leaves.map(\.briefUsage)
-    var body = [Roff.section("Synopsis")] + Array(uses.map { [.bold($0)] }.joined(separator: [.br]))
-    body += [.section("Description"), .text(command.configuration.abstract.replacing("\n", with: " "))]
-    body += command.configuration.discussion.isEmpty ? [] : [.paragraph, .text(command.configuration.discussion)]
-    if isRoot { body += list(of: command) } else { body += details(of: command, leaves) }
-    if let topic = HelpTopic.named(command.path) { body += try topic.roff() }
+    let parts = isRoot || !command.isFamily ? [] : try command.leaves()
+    let body = try ([command] + parts).enumerated().flatMap { position, command in
+      let blocks = try HelpPage(command: command, isWhole: true).blocks(for: Display(isTerminal: false))
+      return (position == 0 ? [] : [Roff.section(command.name)]) + Roff.lines(of: blocks, inPart: position > 0)
+    }
     return ManualPage(
       name: command.words.joined(separator: "-"), section: 1,
       purpose: HelpPage.firstLine(command.configuration.abstract).trimmingDot, body: body)
-  }
-
-  private static func list(of root: CommandDefinition) -> [Roff] {
-    root.groups.flatMap { title, commands in
-      [Roff.section(title + " commands")]
-        + commands.map {
-          .item(Roff.reference("coffer-\($0.configuration.commandName ?? "")(1)"), HelpPage.firstLine($0.configuration.abstract))
-        }
-    } + [.section("Topics")]
-      + HelpTopic.all.map { .item(Roff.reference("coffer-\($0.name)(\($0.name == "agent" ? 1 : 7))"), $0.abstract + ".") }
-      + examples(of: root, Roff.section)
-  }
-
-  private static func details(of command: CommandDefinition, _ leaves: [CommandDefinition]) -> [Roff] {
-    guard command.isFamily else { return options(of: command, Roff.section) + examples(of: command, Roff.section) }
-    return leaves.flatMap { leaf in
-      [.section(leaf.name), .text(leaf.configuration.abstract), .paragraph, .bold(leaf.usage)]
-        + (leaf.configuration.discussion.isEmpty ? [] : [.paragraph, .text(leaf.configuration.discussion)])
-        + options(of: leaf, Roff.subsection) + examples(of: leaf, Roff.subsection)
-    }
-  }
-
-  private static func options(of command: CommandDefinition, _ head: (String) -> Roff) -> [Roff] {
-    let given = command.positionals + command.sections.flatMap(\.options)
-    let options: [Roff] = given.isEmpty ? [] : [head("Options")] + given.map { .item(Roff.label($0), $0.text) }
-    guard command.unlocks else { return options }
-    return options + [.paragraph, .text("For the options that open the vault see coffer-unlocking(7).")]
-  }
-
-  private static func examples(of command: CommandDefinition, _ head: (String) -> Roff) -> [Roff] {
-    let found = Example.of(command.path)
-    guard !found.isEmpty else { return [] }
-    return [head("Examples")]
-      + found.map { example in
-        let purpose = example.purpose.prefix(1).uppercased() + example.purpose.dropFirst()
-        return .item(Roff.escaped(purpose + ":"), nil, code: example.line)
-      }
   }
 }

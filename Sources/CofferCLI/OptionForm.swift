@@ -1,33 +1,54 @@
+internal import ArgumentParser
 internal import CofferTerminal
 
-/// The valid forms of an option, for the error after an invalid one.
+/// Errors about options: one that is unknown, one without a value, and one with a value that it does not take.
 enum OptionForm {
   /// The forms by the value's name in help pages.
   private static let forms = [
-    "n": "a whole number", "number": "a whole number", "words": "a whole number", "bits": "a whole number",
-    "seconds": "a whole number",
+    "n": number, "number": number, "words": number, "bits": number, "seconds": number,
     "time": "a time: 90s, 15m, 2h or 1d", "when": "30d, 12h, 2026-12-31 or never",
   ]
+  private static let number = "a whole number, 0 or more"
   /// Options whose value may be mistaken for the secret itself.
   private static let nearSecrets = ["fd", "passphrase", "key", "recovery", "identity"]
 
-  /// The failure for the parser's `message` about an option's value; nil for any other message.
-  static func explain(_ message: Substring, _ arguments: Arguments, _ name: String) -> Failure? {
+  /// The failure for the parser's `message`; nil for one about something else.
+  static func explain(_ message: String, _ arguments: Arguments, _ name: String) -> Failure? {
     guard let quoted = message.split(separator: "'", omittingEmptySubsequences: false).dropFirst().first,
-      message.contains("(not repeated here) is invalid for") || message.lowercased().hasPrefix("missing value for")
+      let option = quoted.split(whereSeparator: { " =".contains($0) }).first.map(String.init), option.hasPrefix("-")
     else { return nil }
-    let words = quoted.split(separator: " ")
-    guard let option = words.first, option.hasPrefix("--"), let value = words.dropFirst().first, value.hasPrefix("<") else {
-      return nil
+    let all = definitions(of: arguments.command)
+    let definition = all.first { $0.spellings.contains(option) }
+    let cure = [definition.flatMap(form), "\(name) --help"].compactMap(\.self).joined(separator: "; ")
+    let given = given(option, arguments.given)
+    // The parser takes a negative number for an option.
+    let isNegative = given.map { $0.first == "-" && $0.dropFirst().first?.isNumber == true } ?? false
+    let isMissing = message.hasPrefix("Missing value for") && !isNegative
+    if isMissing || (given == nil && ProgramOptions.withValue.contains(option)) {
+      return .usage("\(option) needs a value", try: cure)
     }
-    guard let form = forms[String(value.dropFirst().dropLast())].map({ "\($0); \(name) --help" }) else { return nil }
-    guard let given = given(option, arguments.given), !nearSecrets.contains(where: { option.contains($0) }) else {
-      return .usage("\(option) does not take the value that was given (not repeated here)", try: form)
+    if message.lowercased().hasPrefix("unknown option") {
+      let near = option.hasPrefix("--") ? LikelyNames.near(option, among: all.flatMap(\.spellings)).first : nil
+      let question = near.map { "\(LikelyNames.asked)\($0)? " }
+      return .usage("there is no option '\(Printable.line(option))'", try: (question ?? "") + "\(name) --help")
     }
-    return .usage("\(option) does not take '\(Printable.line(given))'", try: form)
+    guard isNegative || message.contains("is invalid for") else { return nil }
+    guard let given, !nearSecrets.contains(where: option.contains) else {
+      return .usage("\(option) does not take the value that was given (not repeated here)", try: cure)
+    }
+    return .usage("\(option) does not take '\(Printable.line(given))'", try: cure)
   }
 
-  private static func given(_ option: Substring, _ words: [String]) -> String? {
+  private static func form(_ option: ArgumentDefinition) -> String? {
+    option.values.map { $0.dropLast().joined(separator: ", ") + " or " + ($0.last ?? "") } ?? forms[option.valueName ?? ""]
+  }
+
+  private static func definitions(of command: any ParsableCommand.Type) -> [ArgumentDefinition] {
+    // Without them the error has no suggestion.
+    do { return command.configuration.subcommands.isEmpty ? try ArgumentDefinition.all(of: command) : [] } catch { return [] }
+  }
+
+  private static func given(_ option: String, _ words: [String]) -> String? {
     for (index, word) in words.enumerated() {
       if word == option { return words.dropFirst(index + 1).first }
       if word.hasPrefix("\(option)=") { return String(word.dropFirst(option.count + 1)) }

@@ -6,7 +6,7 @@ enum Refusals {
   static func first(
     of line: [ByteWord], given: [String], words: [String], command: any ParsableCommand.Type
   ) -> Failure? {
-    unreadable(line, command) ?? SecretArguments.refusal(given) ?? AppleWords.refusal(words)
+    unreadable(line, command) ?? RetiredWords.refusal(words[...]) ?? SecretArguments.refusal(given) ?? AppleWords.refusal(words)
   }
 
   /// Refuses words that are not UTF-8, except those of a command to run, which gets them unchanged.

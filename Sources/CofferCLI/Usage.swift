@@ -6,29 +6,47 @@ enum UsageError {
   static func explain(_ error: any Error, _ arguments: Arguments?) -> Failure {
     guard let arguments else { return said(CofferCommand.message(for: error)[...], "coffer") }
     let name = (["coffer"] + arguments.words.prefix(arguments.depth)).joined(separator: " ")
-    if name == "coffer", let word = arguments.given.first, !word.hasPrefix("-") {
-      let family = VaultCommand.configuration.subcommands.contains { $0.answers(to: word) }
-      let cure = family ? "coffer vault \(word)? coffer --help lists all commands" : hint(name, arguments.command, word)
-      return .usage("there is no command of the name '\(word)'", try: cure)
+    if name == "coffer", let word = arguments.words.first, !word.hasPrefix("-") {
+      return .usage("there is no command of the name '\(word)'", try: hint(meant(by: word), name))
     }
     let message = withoutValues(CofferCommand.message(for: error), arguments.given)
+    if let failure = OptionForm.explain(message, arguments, name) { return failure }
     // An option's list of values has lines of its own.
     if let first = message.replacing(":\n  - ", with: ": ").replacing("\n  - ", with: ", ").split(separator: "\n").first,
       !message.contains("nexpected argument")
     {
-      return OptionForm.explain(first, arguments, name) ?? said(first, name)
+      return said(first, name)
     }
     guard name != "coffer run" else {
       return .usage("the command does not stand after --", try: "coffer run --env NAME=coffer://… -- COMMAND WORDS")
     }
     if !arguments.command.configuration.subcommands.isEmpty, let word = arguments.rest.first, !word.hasPrefix("-") {
-      // A word that is nearly a command is no misplaced secret.
-      let isNear = arguments.command.nearest(to: word) != nil
-      return .usage(
-        isNear ? "\(name) has no command of the name '\(word)'" : "\(name) has no such command (not repeated here)",
-        try: hint(name, arguments.command, word))
+      if CofferCommand.configuration.subcommands.contains(where: { $0.answers(to: word) }) {
+        return .usage("there is no command '\(name) \(word)'", try: hint("coffer \(word)", name))
+      }
+      // A word that is nearly a command is no misplaced secret; any other is not repeated.
+      guard let near = near(word, in: arguments.command) else {
+        return .usage("there is no such command in '\(name)'", try: "\(name) --help")
+      }
+      return .usage("there is no command '\(name) \(word)'", try: hint("\(name) \(near)", name))
     }
     return .usage("there is an argument too many (not repeated here)", try: "\(name) --help; a secret is never an argument")
+  }
+
+  /// The command or topic that `word` behind `coffer` means.
+  private static func meant(by word: String) -> String? {
+    if VaultCommand.configuration.subcommands.contains(where: { $0.answers(to: word) }) { return "coffer vault \(word)" }
+    if let near = near(word, in: CofferCommand.self) { return "coffer \(near)" }
+    return HelpTopic.nearest(to: word).map { "coffer help \($0.name)" }
+  }
+
+  /// The opposite of a command is not another spelling of it.
+  private static func near(_ word: String, in family: any ParsableCommand.Type) -> String? {
+    family.nearest(to: word).flatMap { word == "un\($0)" ? nil : $0 }
+  }
+
+  private static func hint(_ meant: String?, _ family: String) -> String {
+    meant.map { "\(LikelyNames.asked)\($0)? \(family) --help lists all commands" } ?? "\(family) --help"
   }
 
   private static func said(_ line: Substring, _ name: String) -> Failure {
@@ -43,15 +61,43 @@ enum UsageError {
       return message.replacing("'\(value)'", with: "(not repeated here)")
     }
   }
+}
 
-  private static func hint(_ name: String, _ command: any ParsableCommand.Type, _ word: String) -> String {
-    // The opposite of a command is not another spelling of it.
-    command.nearest(to: word).flatMap { word == "un\($0)" ? nil : $0 }.map { "\(name) \($0)? \(name) --help lists all commands" }
-      ?? "\(name) --help"
+extension Failure {
+  /// The cure as a line that a person may copy; nil for a sentence.
+  ///
+  /// - Parameter given: the words after `coffer`. With the name that was probably meant they are such a line.
+  func command(after given: [String]) -> String? {
+    let (question, rest) = meaning
+    let whole = Self.isWhole(rest) ? rest : nil
+    guard let question else { return whole }
+    let meant = String(question.dropFirst(LikelyNames.asked.count).dropLast())
+    if key == nil, meant.hasPrefix("coffer ") { return meant }
+    // Another program may have given an item a name that reads as two, or as an option.
+    guard let key, let place = given.firstIndex(of: key), !meant.contains(", "), !meant.hasPrefix("-"), !rest.contains("?") else {
+      return whole
+    }
+    return (["coffer"] + given[..<place] + [meant] + given[(place + 1)...]).map(CommandText.quoted).joined(separator: " ")
+  }
+
+  /// Whether `text` is a command line by itself: a command's words, and behind them nothing that may be the word of a sentence.
+  private static func isWhole(_ text: String) -> Bool {
+    let words = text.split(separator: " ").map(String.init)
+    guard words.first == "coffer", words.count > 1 else { return false }
+    let line = Arguments(words.map { ByteWord($0) })
+    let isRest = { (word: String) in word.last.map { !",;:?…".contains($0) } ?? false && word.contains { !$0.isLowercase } }
+    return (line.depth > 0 || words[1] == "--help") && line.rest.allSatisfy(isRest)
   }
 }
 
 extension ParsableCommand {
+  /// The subcommand of the name `word`; behind `vault` also a verb of the root, which is outside of the group.
+  static func named(_ word: String) -> (command: any ParsableCommand.Type, isOutside: Bool)? {
+    if let own = configuration.subcommands.first(where: { $0.answers(to: word) }) { return (own, false) }
+    guard self == VaultCommand.self else { return nil }
+    return VaultCommand.itemCommands.first { $0.answers(to: word) }.map { ($0, true) }
+  }
+
   static func answers(to word: String) -> Bool {
     let own = configuration
     return own.commandName == word || own.aliases.contains(word)
@@ -70,7 +116,8 @@ extension ParsableCommand {
   static func nearest(to word: String) -> String? {
     // The longest name has fewer letters; the distance of a long text is not worth its time.
     guard word.utf8.count <= 32 else { return nil }
-    return configuration.subcommands.map { ($0.configuration.commandName ?? "", letters(between: $0, and: word)) }
+    let items = self == VaultCommand.self ? VaultCommand.itemCommands : []
+    return (configuration.subcommands + items).map { ($0.configuration.commandName ?? "", letters(between: $0, and: word)) }
       .filter { $0.1 <= (word.count < 6 ? 1 : 2) }
       .min { $0.1 < $1.1 }?.0
   }

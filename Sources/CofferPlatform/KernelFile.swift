@@ -8,7 +8,7 @@ package enum KernelFile {
   /// The content of a file; nil if unreadable, as for a missing limit.
   package static func text(_ path: String) -> String? {
     do {
-      // A FilePath looks for repeated separators: in a debug build that took 5 % of a whole `coffer vault get`.
+      // A FilePath looks for repeated separators: in a debug build that took 5 % of a whole `coffer get`.
       let file = try path.withCString { try FileDescriptor.open($0, .readOnly, options: .closeOnExec) }
       return try file.closeAfter {
         try String(unsafeUninitializedCapacity: longest) { out in
@@ -32,7 +32,7 @@ package enum KernelFile {
     return line.dropFirst(name.count).split(whereSeparator: { $0 == " " || $0 == "\t" }).first.flatMap { Int($0) }
   }
 
-  /// Compares bytes: each unlocking reads four such files, and characters took 5 % of a whole `coffer vault get`.
+  /// Compares bytes: each unlocking reads four such files, and characters took 5 % of a whole `coffer get`.
   package static func lines(_ text: String) -> [Substring] {
     text.utf8.split(separator: UInt8(ascii: "\n")).map { Substring($0) }
   }

@@ -37,7 +37,7 @@ struct UnfinishedFile: ~Copyable {
 
   private static func make(_ path: FilePath, for target: FilePath, _ calls: SystemCalls) throws(StoreError) -> Int32 {
     let made = calls.open(path.string, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0o600)
-    guard made >= 0 else { throw StoreError(errno: -made, "create a file beside the one to replace", place: target) }
+    guard made >= 0 else { throw StoreError(errno: -made, "create the file", place: target).beside(target) }
     return made
   }
 
@@ -201,6 +201,18 @@ extension UnfinishedFile {
     var opened = stat(), named = stat()
     guard fstat(descriptor, &opened) == 0, path.withPlatformString({ lstat($0, &named) }) == 0 else { return false }
     return opened.st_dev == named.st_dev && opened.st_ino == named.st_ino
+  }
+}
+
+extension StoreError {
+  /// This error of making a hidden file beside `target`, without the hidden name.
+  package func beside(_ target: FilePath) -> StoreError {
+    guard kind == .io(ENOENT) || kind == .io(ENOTDIR) else {
+      return StoreError(kind, "could not create the file", place: target.string, cure: cure, underlying: underlying)
+    }
+    return StoreError(
+      kind, "there is no folder \(target.folder)", place: target.string,
+      cure: "make the folder, or choose another path; nothing was changed")
   }
 }
 

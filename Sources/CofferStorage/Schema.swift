@@ -3,7 +3,7 @@ public import FoundationEssentials
 /// The keys that a program declares, to compare with what is stored: to find leftovers, or to refuse a change.
 ///
 /// ```swift
-/// try app.schema.json().write(to: URL(filePath: "schema.json"))  // `coffer keys schema.json` compares it with what is stored
+/// try app.schema.json().write(to: URL(filePath: "schema.json"))  // for `coffer doctor --keys schema.json`
 /// ```
 ///
 /// It holds no stored value, and no default for keys of the vault.

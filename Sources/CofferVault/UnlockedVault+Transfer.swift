@@ -25,10 +25,11 @@ extension UnlockedVault {
     }
     return try core.write { (vault, change) throws(StoreError) in
       let report = try vault.items.transfer.plan(items, duplicates)
-      let kept = Set(report.kept)
+      let (kept, added) = (Set(report.kept), Set(report.added))
       // A field needs its item first.
       let ordered = items.filter(\.name.field.isEmpty) + items.filter { !$0.name.field.isEmpty }
-      for (index, item) in ordered.enumerated() where !kept.contains(item.name) {
+      // A replaced item keeps its own history.
+      for (index, item) in ordered.enumerated() where item.isFormer ? added.contains(item.name) : !kept.contains(item.name) {
         progress(index)
         try vault.items.transfer.adopt(item, keeping: RecordLimits.history(keeping), &change)
       }

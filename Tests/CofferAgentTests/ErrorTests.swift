@@ -88,8 +88,8 @@ import Testing
       Issue.record("not too large"); return
     }
     #expect(bytes == Int(UInt32.max))
-    guard case .slow? = try Self.failure(after: [9, 0]) else { Issue.record("not slow"); return }
-    guard case .gone? = try Self.failure(after: [9, 0], closing: true) else { Issue.record("not gone"); return }
+    guard case .slow? = try Self.failure(after: [10, 0]) else { Issue.record("not slow"); return }
+    guard case .gone? = try Self.failure(after: [10, 0], closing: true) else { Issue.record("not gone"); return }
     #expect(TransportFailure.gone.error.kind == .io(ECONNRESET) && TransportFailure.slow.error.kind == .busy)
     #expect(TransportFailure.system(doing: "wait", code: EIO).error.kind == .io(EIO))
   }

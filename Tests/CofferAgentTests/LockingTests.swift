@@ -112,7 +112,7 @@ import Testing
     _ = try UnlockedVault.create(at: .file(other), with: TestAgent.credentials(), cost: .testing, options: .withoutPins)
     #expect(rename(other.string, agent.settings.vault.description) == 0)
     #expect(get(agent) == .locked)
-    #expect(try agent.client().status().whyLocked.contains("another file"))
+    #expect(try agent.client().status().whyLocked.contains("moved or replaced"))
   }
 
   @Test func `the vault that a client expects is the one that it gets`() throws {

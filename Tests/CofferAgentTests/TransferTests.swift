@@ -40,6 +40,21 @@ import Testing
     #expect(entry.event == .itemSet && entry.process == UInt32(getpid()))
   }
 
+  @Test func `previous versions come with their item, unless it replaces one, and are no items of the report`() throws {
+    let agent = try TestAgent()
+    defer { agent.stop(); TestAgent.remove(agent.folder) }
+    let client = agent.client()
+    let name = try ItemName(service: "s", account: "a")
+    let versions = try ["first", "second", "third"].map { text in
+      try ImportedItem(name: name, form: form(text), created: nil, modified: nil, isFormer: text != "third")
+    }
+    #expect(try client.add(versions, keeping: 10).added == [name])
+    #expect(try (1...3).map { try client.get(name, revision: $0)?.text } == ["first", "second", "third"])
+    #expect(try client.get(name)?.text == "third" && client.item(name)?.history == 10)
+    #expect(try client.add(versions, duplicates: .replace, keeping: 10).replaced == [name])
+    #expect(try client.item(name)?.revision == 4 && client.get(name, revision: 3)?.text == "third")
+  }
+
   @Test func `items that did not all reach the agent are not added`() throws {
     let agent = try TestAgent()
     defer { agent.stop(); TestAgent.remove(agent.folder) }

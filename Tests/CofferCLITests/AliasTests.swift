@@ -16,8 +16,8 @@ struct AliasTests {
     for word in ["get", "cat", "read"] { try home.transcript("vault \(word) s1", out: "v1") }
     try home.transcript("vault otp s1 --set", in: "GEZDGNBV")
     for word in ["otp", "totp"] { #expect(try home.coffer("vault \(word) s1").status == 0) }
-    for word in ["list", "ls"] { try home.transcript("vault \(word)", out: "s0\ns1\ns2\ns3\n") }
-    for word in ["find", "search"] { try home.transcript("vault \(word) S2", out: "s2\n") }
+    for word in ["list", "ls"] { #expect(try home.listed("vault \(word)") == ["s0", "s1", "s2", "s3"]) }
+    for word in ["find", "search"] { #expect(try home.listed("vault \(word) S2") == ["s2"]) }
     try home.transcript("vault cp s3 --to-service t")
     for (from, word, to) in [("t", "mv", "u"), ("u", "rename", "v"), ("v", "move", "w")] {
       try home.transcript("vault \(word) \(from) --to-service \(to)")

@@ -50,7 +50,7 @@ struct ExitStatusTests {
 
   static let cures: [(StoreError.Remedy, String)] = [
     (.makeVault, "coffer init makes one; or give the path of another"),
-    (.returnVault, "put it back, from a backup by coffer vault restore FILE; coffer init makes another vault"),
+    (.returnVault, "put it back, from a backup by coffer restore FILE; coffer init makes another vault"),
     (.acceptReplaced, "put the right vault back; if this one is right, accept it with coffer vault pin accept"),
     (
       .acceptOlder,
@@ -64,14 +64,14 @@ struct ExitStatusTests {
     (.acceptUnpinned, "check that the vault is the newest one, then accept it with coffer vault pin accept"),
     (.acceptInvited, "ask someone who has the vault for an invitation: coffer vault pin accept --invitation INVITATION"),
     (.expectVault, "ask someone who has the vault for an invitation: coffer vault join PLACE INVITATION"),
-    (.copyItems, "copy the items to a new vault with coffer vault export, or restore a backup"),
-    (.leaveVault, "copy the items to a new vault with coffer vault export, and remove this one"),
-    (.giveBackup, "make a backup of that vault with coffer vault backup, and give that"),
+    (.copyItems, "copy the items to a new vault with coffer export, or restore a backup"),
+    (.leaveVault, "copy the items to a new vault with coffer export, and remove this one"),
+    (.giveBackup, "make a backup of that vault with coffer backup, and give that"),
     (
       .giveBackupSecret,
       "give that, by --passphrase-file for example; COFFER_PASSPHRASE_FILE or COFFER_KEY_FILE, or the terminal, may have what opens the vault now"
     ),
-    (.replaceVault, "restore to another path, or say --force to replace it; it is kept beside it"),
+    (.replaceVault, "restore to another path, or say --replace to replace it; it is kept beside it"),
     (
       .acceptOlderKey,
       "a backup made after the key was changed, or what opens the vault that stands there as well; to go back to the older key on purpose, --older-key"
@@ -79,11 +79,11 @@ struct ExitStatusTests {
     (.acceptOlderCopy, "a copy that was made since; if you know this one, --older-key"),
     (.acceptMoved, "the vault itself, at its own place; if it was moved here, accept it with coffer vault pin accept"),
     (.rebuild, "restore a backup; without one, coffer vault repair --rebuild keeps the records that open"),
-    (.askRecipient, "ask for it again; coffer vault identity show FILE prints it"),
-    (.makeMirror, "coffer vault mirror FILE makes it anew, once the server can be reached"),
+    (.askRecipient, "ask for it again; coffer vault identity FILE prints it"),
+    (.makeMirror, "coffer vault mirror FILE --vault URL makes it anew, once the server can be reached"),
     (
       .remakeMirror,
-      "find out who put it there; to have the mirror anew, move it away, and make it with coffer vault mirror FILE"
+      "find out who put it there; to have the mirror anew, move it away, and make it with coffer vault mirror FILE --vault URL"
     ),
     (.openMirror, "--vault mirror:FILE, which reads it"),
     (.leaveMirror, "the command with the vault's own place, once the server can be reached"),
@@ -96,8 +96,8 @@ struct ExitStatusTests {
     (.relockAgent, "coffer lock, then unlock the vault that you expect"),
     (.restartAgent, "coffer agent stop, then coffer unlock"),
     (.replaceAgent, "coffer agent stop, then coffer unlock; or --no-agent"),
-    (.endAgent, "coffer agent status shows it, coffer agent stop ends it"),
-    (.askAgent, "coffer agent status"),
+    (.endAgent, "coffer status --agent shows it, coffer agent stop ends it"),
+    (.askAgent, "coffer status --agent"),
     (.leaveAgentOut, "--no-agent, or another COFFER_HOME"),
     (.distrustAgent, "find out who put it there; --no-agent leaves the agent out"),
     (.oneVersion, "use one version of coffer for both"),
@@ -128,7 +128,7 @@ struct ExitStatusTests {
     #expect(answer.status == 0)
     let lines = answer.out.replacing(/\n {6,}(?=\D)/, with: " ").split(separator: "\n")
     for status in ExitStatus.allCases {
-      #expect(lines.count { $0.drop { $0 == " " } == "\(status.rawValue)  \(status.meaning)" } == 1)
+      #expect(lines.count { $0.split(separator: " ").joined(separator: " ") == "\(status.rawValue) \(status.meaning)" } == 1)
     }
     #expect(lines.count == ExitStatus.allCases.count + 1)
   }

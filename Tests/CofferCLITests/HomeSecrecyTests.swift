@@ -13,7 +13,7 @@ struct HomeSecrecyTests {
     try home.transcript(
       "vault set \(words[0]) \(words[1]) --label \(words[2]) --attribute \(words[3])=\(words[4])", in: words[5])
     try home.transcript("set theme dark --plain")
-    _ = try home.coffer("set session --secret", in: Data(words[6].utf8))
+    _ = try home.coffer("set session --domain coffer", in: Data(words[6].utf8))
     _ = try home.coffer("vault find \(words[2])")
     _ = try home.coffer("vault show \(words[0]) --json")
     try home.transcript("vault set \(words[0]) \(words[1])", in: words[5] + " changed")

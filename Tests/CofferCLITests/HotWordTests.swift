@@ -7,9 +7,9 @@ import Testing
 
 @Suite struct HotWordTests {
   private static let names = [
-    ["get"], ["vault", "get"], ["vault", "otp"], ["auth", "token"], ["credential", "git"], ["credential", "docker"],
-    ["credential", "aws"], ["credential", "kubectl"], ["credential", "askpass"], ["credential", "cargo"],
-    ["credential", "keyring"],
+    ["get"], ["vault", "get"], ["vault", "otp"], ["token"], ["helper", "git"], ["helper", "docker"],
+    ["helper", "aws"], ["helper", "kubectl"], ["helper", "askpass"], ["helper", "cargo"],
+    ["helper", "keyring"],
   ]
   private static let words = [
     "web", "ada", "get", "help", "coffer://web/ada", "a=b", "\u{301}x", "é", "", "-", "--", "-x", "-q", "--quiet", "--json",

@@ -80,7 +80,10 @@ struct PartsTests {
 
   @Test
   func `columns line up and end without blanks`() {
-    #expect(Columns.align([["a", "bb", ""], ["ccc", "d", "e"]]) == "a    bb\nccc  d   e")
+    let rows = [["a", "bb", ""], ["ccc", "d\t\n", "e"]]
+    #expect(Columns.align(rows, for: Display(isTerminal: false)) == "a    bb\nccc  d\\u{9}\\n  e")
+    #expect(Columns.wrap([["  1", "two words", "three"]], for: Display(isTerminal: true, width: 20)) == "  1 two words three")
+    #expect(Columns.tabs(rows) == "a\tbb\t\nccc\td\\u{9}\\n\te")
   }
 
   @Test

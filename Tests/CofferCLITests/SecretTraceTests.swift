@@ -124,8 +124,8 @@ struct SecretTraceTests {
     let home = try Home.withVault()
     let gate = try Gate(home, "in")
     for words in [
-      ["vault", "set", "x"], ["set", "token", "--secret"], ["auth", "login", "h", "--with-token"],
-      ["credential", "keyring", "set", "s", "ada"],
+      ["vault", "set", "x"], ["set", "token", "--domain", "app"], ["login", "h", "--with-token"],
+      ["helper", "keyring", "set", "s", "ada"],
     ] {
       let child = try start(home, words, in: gate.path)
       gate.send(Self.canary)
@@ -144,8 +144,8 @@ struct SecretTraceTests {
     let template = try home.file("template", "{{ coffer://long }}")
     for words in [
       ["vault", "get", "long"], ["vault", "show", "long", "--reveal"], ["vault", "get", "long", "--json"],
-      ["vault", "export", "--reveal"], ["inject", "-i", template], ["credential", "keyring", "get", "long"],
-      ["credential", "kubectl", "long"],
+      ["export", "--reveal"], ["inject", "-i", template], ["helper", "keyring", "get", "long"],
+      ["helper", "kubectl", "long"],
     ] {
       let gate = try Gate(home, "out")
       let child = try start(home, words, out: gate.path)
@@ -167,7 +167,7 @@ struct SecretTraceTests {
     // A login by code is of a public program, which has no secret.
     let client = web ? "service --client-secret-file \(secret)" : "program"
     try home.transcript(
-      "auth provider add git.example --issuer \(server.issuer) --client-id \(client)", err: "git.example logs in at")
+      "provider add git.example --issuer \(server.issuer) --client-id \(client)", err: "git.example logs in at")
     unlink(secret)
     // The server delays the requests, each with tokens or its client's secret in transit.
     let slow = { (path: String) in try server.fault(503, String(repeating: " ", count: 100), drip: 0.02, at: path) }
@@ -181,14 +181,14 @@ struct SecretTraceTests {
     // A login by code retries after a brief server fault; a browser's code is valid once.
     #expect(end.status == (web ? 75 : 0), "\(end.err)")
     if web { try home.logIn(server, web: true) }
-    for words in [["auth", "token", "--fresh"], ["auth", "refresh"], ["auth", "logout"]] {
-      try slow(words[1] == "logout" ? "/revoke" : "/token")
+    for words in [["token", "--fresh"], ["token", "--fresh", "--json"], ["logout"]] {
+      try slow(words[0] == "logout" ? "/revoke" : "/token")
       let command = try home.start(words)
       try search(command.child, while: "\(words)")
       end = try command.end()
-      #expect(end.status == (words[1] == "logout" ? 0 : 75), "\(words): \(end.err)")
+      #expect(end.status == (words[0] == "logout" ? 0 : 75), "\(words): \(end.err)")
       #expect(Self.canaries.allSatisfy { !end.err.contains($0) && !end.out.contains($0) })
-      if words[1] != "logout" { #expect(try home.coffer("auth refresh").status == 0) }
+      if words[0] != "logout" { #expect(try home.coffer("token --fresh").status == 0) }
     }
     searchFiles(home)
     for log in ["vault log", "vault log --json"] {
@@ -255,7 +255,7 @@ struct SecretTraceTests {
     home.locked()
     try home.transcript("vault set other", in: Self.canary)
     try home.transcript("vault get short", out: Self.canary)
-    let status = try JSONSerialization.jsonObject(with: home.coffer("agent status --json").bytes) as? [String: Any]
+    let status = try JSONSerialization.jsonObject(with: home.coffer("status --agent --json").bytes) as? [String: Any]
     let agent = try pid_t(#require(status?["process"] as? Int))
     try search([agent], while: "agent")
     let limits = try String(contentsOfFile: "/proc/\(agent)/limits", encoding: .utf8)
@@ -272,7 +272,7 @@ struct SecretTraceTests {
     let shell = try terminal.program(
       ["bash", "--norc", "--noprofile", "-i"], in: home, with: ["TERM": "dumb", "PS1": "> ", "HISTFILE": history])
     guard let shell else { try Test.skip(without: "bash") }
-    terminal.type("coffer vault set typed\n")
+    terminal.type("coffer set typed\n")
     terminal.shows("New value of typed: ")
     terminal.type(Self.canary + "\n")
     terminal.shows("The same again: ")
@@ -280,11 +280,11 @@ struct SecretTraceTests {
     terminal.type(Self.canary + "\n")
     // Input while the echo is off belongs to the prompt, so the next command waits until that is over.
     try wait("the value to be stored") { try home.coffer("vault get typed").out == Self.canary }
-    terminal.type("coffer vault get typed | wc -c; echo and-$?\n")
+    terminal.type("coffer get typed | wc -c; echo and-$?\n")
     terminal.shows("\(Self.canary.utf8.count)\r\nand-0")
     terminal.type("exit\n")
     #expect(try shell.wait() == 0)
-    #expect(try home.content("history").contains("coffer vault set typed"))
+    #expect(try home.content("history").contains("coffer set typed"))
     #expect(!terminal.shown.contains(Self.canary))
     searchFiles(home)
   }

@@ -6,8 +6,8 @@ import Testing
 struct TracelessReadingTests {
   static let commands = [
     "defaults read", "defaults read app", "defaults read app theme", "defaults read-type app theme", "defaults domains",
-    "defaults find dark", "defaults export app -", "defaults explain app theme", "defaults read --json", "get theme --domain app",
-    "list --domain app", "explain theme --domain app", "status", "get other --domain app", "defaults read nobody",
+    "defaults find dark", "defaults export app -", "show theme --domain app", "defaults read --json", "get theme --domain app",
+    "list --domain app", "show theme --domain app --json", "status", "get other --domain app", "defaults read nobody",
   ]
 
   private static func listing(_ folder: String) throws -> [String: Data] {
@@ -40,8 +40,8 @@ struct TracelessReadingTests {
   }
 
   @Test(arguments: [
-    "set k v --plain", "set k --secret", "get k", "defaults write app k v", "defaults read app", "defaults delete app", "list",
-    "vault list", "vault set k", "vault init --new-key-file key",
+    "set k v --plain", "set k --domain app", "get k", "defaults write app k v", "defaults read app", "defaults delete app",
+    "list", "vault list", "vault set k", "init --new-key-file key",
   ])
   func `another user's home is refused by both stores alike, and nothing is made there`(line: String) throws {
     guard geteuid() == 0 else { try Test.skip("only root can be in another user's home") }

@@ -282,7 +282,7 @@ final class AgentVault: Sendable {
     case .some(let held): (place, file) = (held.vault.place, held.file)
     case .none: return
     }
-    if try Self.identity(place) != file { drop(&state, "another file stands in the vault's place") }
+    if try Self.identity(place) != file { drop(&state, "the vault file was moved or replaced") }
   }
 
   /// Records a locking or unlocking; all times differ, however coarse the clock.

@@ -56,17 +56,20 @@ extension FrameWriter {
     try put(status.vault.description)
     try put(status.unlocked?.bytes ?? [])
     try put(status.whyLocked)
-    for time in [status.idle, status.lifetime, status.idleLeft, status.lifetimeLeft] {
-      try put(UInt64(clamping: time.components.seconds))
-    }
+    for time in [status.idle, status.lifetime, status.idleLeft, status.lifetimeLeft] { try put(rounded(time)) }
     try put(UInt32(clamping: status.others.count))
     for other in status.others {
       try put(other.vault.description)
       try put(other.id.bytes)
-      for time in [other.idleLeft, other.lifetimeLeft] { try put(UInt64(clamping: time.components.seconds)) }
+      for time in [other.idleLeft, other.lifetimeLeft] { try put(rounded(time)) }
     }
     try put(UInt32(clamping: status.connections))
     try put(UInt64(clamping: status.unlockedMemory))
+  }
+
+  /// Seconds, rounded up: a time that has just begun is whole.
+  private func rounded(_ time: Duration) -> UInt64 {
+    UInt64(clamping: time.components.seconds) + (time.components.attoseconds > 0 ? 1 : 0)
   }
 
   mutating func put(_ credentials: borrowing Credentials) throws(StoreError) {

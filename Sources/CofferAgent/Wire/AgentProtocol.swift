@@ -3,7 +3,7 @@ internal import CofferVault
 /// The numbers of the agent's protocol: see the article "The agent".
 package enum AgentProtocol {
   /// The protocol's version, the first byte of every frame's body.
-  static let version: UInt8 = 9
+  static let version: UInt8 = 10
 
   /// The most bytes of a frame's body: four of the largest values with their descriptions. More guarded memory would exceed
   /// the usual `RLIMIT_MEMLOCK`, and end in swap.

@@ -70,6 +70,7 @@ extension FrameWriter {
     try put(item.form)
     try put(item.created)
     try put(item.modified)
+    try put(item.isFormer)
   }
 }
 
@@ -125,8 +126,9 @@ extension FrameReader {
 
   mutating func importedItems() throws(StoreError) -> [ImportedItem] {
     var items: [ImportedItem] = []
-    for _ in 0..<(try countOfNames(ofAtLeast: 12)) {
-      items.append(try ImportedItem(name: itemName(), form: form(), created: optional(), modified: optional()))
+    for _ in 0..<(try countOfNames(ofAtLeast: 13)) {
+      items.append(
+        try ImportedItem(name: itemName(), form: form(), created: optional(), modified: optional(), isFormer: flag()))
     }
     return items
   }
@@ -148,7 +150,7 @@ extension ImportReport {
 
 extension DuplicatePolicy {
   /// In the order of their numbers.
-  private static let numbered: [DuplicatePolicy] = [.refuse, .replace, .keep]
+  private static let numbered: [DuplicatePolicy] = [.refuse, .replace, .keep, .newer]
 
   var number: UInt8 { UInt8(Self.numbered.firstIndex(of: self) ?? 0) }
 

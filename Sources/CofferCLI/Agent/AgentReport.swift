@@ -33,11 +33,16 @@ struct AgentReport: Encodable {
     idle = status?.idle.components.seconds
     lifetime = status?.lifetime.components.seconds
     let isUnlocked = status?.unlocked != nil
-    idleLeft = isUnlocked ? status?.idleLeft.components.seconds : nil
-    lifetimeLeft = isUnlocked ? status?.lifetimeLeft.components.seconds : nil
+    idleLeft = isUnlocked ? status.map { Self.seconds($0.idleLeft) } : nil
+    lifetimeLeft = isUnlocked ? status.map { Self.seconds($0.lifetimeLeft) } : nil
     // Not counting the connection that asks.
     connections = status.map { $0.connections - 1 }
     unlockedMemory = status?.unlockedMemory
+  }
+
+  /// Rounded up, so that a time that has just begun is whole.
+  private static func seconds(_ left: Duration) -> Int64 {
+    left.components.seconds + (left.components.attoseconds > 0 ? 1 : 0)
   }
 
   /// One clause: `unlocked; locks in 14 min without use, in 7 h 59 min at the latest`.

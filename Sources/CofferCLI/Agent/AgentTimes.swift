@@ -6,9 +6,9 @@ internal import Dispatch
 internal import Synchronization
 
 struct AgentTimes: ParsableArguments {
-  @Option(help: ArgumentHelp("Lock after so long without use, as 90s, 15m or 2h. [default: 15m]", valueName: "time"))
+  @Option(help: ArgumentHelp("Lock after this time without use: 90s, 15m. [default: 15m]", valueName: "time"))
   var idle: AgentTime?
-  @Option(help: ArgumentHelp("Lock after so long in any case, as 8h or 1d. [default: 8h]", valueName: "time"))
+  @Option(help: ArgumentHelp("Lock after this time in any case: 8h, 1d. [default: 8h]", valueName: "time"))
   var lifetime: AgentTime?
 
   var isEmpty: Bool { idle == nil && lifetime == nil }

@@ -21,7 +21,7 @@ enum DetachedAgent {
   /// Starts one that is no child of this process, which may become a command that waits for its children.
   static func startApart(_ context: Context) throws {
     let variables = ProcessEnvironment.entries(inherited) + AgentPlaces.variables(context).map { ByteWord($0) }
-    let answer = try SecondProcess.run(["agent", "start", "--quiet"], environment: variables)
+    let answer = try SecondProcess.run(["agent", "run", "--detach", "--quiet"], environment: variables)
     // Another command may have started one at the same time.
     guard answer.status != ExitStatus.done.rawValue, answer.status != ExitStatus.cannotCreate.rawValue else { return }
     throw unstarted(answer.messages, ExitStatus(rawValue: answer.status))
@@ -33,7 +33,7 @@ enum DetachedAgent {
     let what = "the agent could not be started"
     return Failure(
       status ?? .io, kind: "io", said.map { $0.hasPrefix(what) ? $0 : "\(what): \($0)" } ?? what,
-      cure: parts.count > 1 ? String(parts[1]) : "coffer agent start --foreground")
+      cure: parts.count > 1 ? String(parts[1]) : "coffer agent run")
   }
 
   /// Starts one and returns when clients can connect.
@@ -48,7 +48,7 @@ enum DetachedAgent {
     }
     let ready = try Pipe()
     let child = try spawn(
-      ["agent", "start", "--foreground", "--quiet", "--ready-fd", "3"] + times.arguments, ready.writing, context)
+      ["agent", "run", "--quiet", "--ready-fd", "3"] + times.arguments, ready.writing, context)
     ready.closeWriting()
     var waiting = pollfd(fd: ready.reading, events: Int16(POLLIN), revents: 0)
     // The agent's first message: clients can connect, or the reason for its end.

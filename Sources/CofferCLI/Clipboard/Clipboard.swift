@@ -5,16 +5,6 @@ internal import CofferPlatform
 internal import CofferStorage
 internal import CofferTerminal
 
-struct ClipboardOptions: ParsableArguments {
-  @Flag(name: .clip, help: .clip) var clip = false
-  @Option(help: .clearAfter) var clearAfter: UInt64?
-  @Option(help: .clipboard, completion: .clipboard) var clipboard: String?
-
-  var choice: ClipboardChoice { ClipboardChoice(clip: clip, clearAfter: clearAfter, tool: clipboard) }
-}
-
-// `vault get` has these options outside a group: for each new type the parser searches all types of the program, and that
-// command runs most often.
 extension NameSpecification {
   static var clip: NameSpecification { [.long, .customShort("c")] }
 }
@@ -35,10 +25,17 @@ extension CompletionKind {
   static var clipboard: CompletionKind { .list(ClipboardTool.allCases.map(\.rawValue)) }
 }
 
-struct ClipboardChoice {
-  let clip: Bool
-  let clearAfter: UInt64?
-  let tool: String?
+struct ClipboardOptions: ParsableArguments {
+  @Flag(name: .clip, help: .clip) var clip = false
+  @Option(help: .clearAfter) var clearAfter: UInt64?
+  @Option(name: .customLong("clipboard"), help: .clipboard, completion: .clipboard) var tool: String?
+
+  /// The options of a line that has none of them.
+  static var none: ClipboardOptions {
+    var options = ClipboardOptions()
+    (options.clip, options.clearAfter, options.tool) = (false, nil, nil)
+    return options
+  }
 
   /// The valid seconds: up to a day.
   static let times: ClosedRange<UInt64> = 0...86_400
@@ -93,7 +90,7 @@ struct Clipboard {
     let isText = value.withUnsafeBytes { UTF8Validity.isValid($0) && !$0.contains(0) && !$0.isEmpty }
     guard isText else {
       throw StoreError(
-        .refused, "\(what) is no text, or empty, and a clipboard holds text", cure: "coffer vault get … > FILE")
+        .refused, "\(what) is no text, or empty, and a clipboard holds text", cure: "coffer get … > FILE")
     }
     // The keeper is started, and knows the value, before the copy: a value that cannot be cleared is not copied.
     let keeper = seconds > 0 ? try ClipboardKeeper(tool, seconds) : nil
@@ -107,21 +104,23 @@ struct Clipboard {
     do {
       try tool.put(value, endsOn: ends)
       keeper?.begin()
-      context.note("copied \(what) by \(tool.rawValue); \(end)")
+      context.note(copied(what))
     } catch {
       keeper?.clearNow()
       let said = failure(error)
       guard let signal = signals.next() else { throw said }
-      Output.message(said.text)
+      Output.message(said)
       signals.deliver(signal)
       throw said
     }
     if let signal = signals.next() { signals.deliver(signal) }
   }
 
-  private var end: String {
-    guard seconds == 0 else { return "cleared in \(seconds) s" }
-    return tool == .osc52 ? "the terminal does not tell whether it took it, and is not cleared" : "it is not cleared"
+  private func copied(_ what: String) -> String {
+    guard tool != .osc52 else {
+      return "sent \(what) to your terminal's clipboard (OSC 52); not every terminal supports this, and it will not be cleared"
+    }
+    return "copied \(what) by \(tool.rawValue); \(seconds == 0 ? "it is not cleared" : "cleared in \(seconds) s")"
   }
 
   private func failure(_ error: any Error) -> Failure {

@@ -27,7 +27,7 @@ enum TerminalClipboard {
     guard value.count <= largest else {
       throw StoreError(
         .tooLarge(limit: largest), "the value is over the \(largest) bytes that a terminal's clipboard takes",
-        cure: "another clipboard, with --clipboard, or a file: coffer vault get … > FILE")
+        cure: "another clipboard, with --clipboard, or a file: coffer get … > FILE")
     }
     let descriptor = coffer_open("/dev/tty", O_WRONLY | O_CLOEXEC | O_NOCTTY, 0)
     guard descriptor >= 0 else { throw StoreError(errno: errno, "open the terminal for its clipboard", place: "/dev/tty") }

@@ -83,7 +83,7 @@ extension ArgumentHelp {
     ArgumentHelp("Keep everything under this folder (also COFFER_HOME).", valueName: "dir")
   }
   fileprivate static var vault: ArgumentHelp {
-    ArgumentHelp("Use the vault at this path, or of this name (also COFFER_VAULT).", valueName: "place")
+    ArgumentHelp("The vault: a path, a name, a URL or mirror:FILE (also COFFER_VAULT).", valueName: "place")
   }
   fileprivate static var quiet: ArgumentHelp { "No notes on standard error, only errors." }
   fileprivate static var yes: ArgumentHelp { "Answer yes where the command would ask whether it shall go on." }
@@ -92,9 +92,3 @@ extension ArgumentHelp {
 extension NameSpecification {
   fileprivate static var quiet: NameSpecification { [.long, .customShort("q")] }
 }
-
-/// The command's place in its family, of a command that stands at two: `coffer login` is `coffer auth login`.
-enum FamilyPlace {}
-
-/// The command's place at the root.
-enum RootPlace {}

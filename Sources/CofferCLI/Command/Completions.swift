@@ -1,5 +1,6 @@
 internal import ArgumentParser
 internal import Coffer
+internal import CofferAgent
 internal import CofferDefaults
 internal import CofferFormats
 internal import CofferTerminal
@@ -8,13 +9,34 @@ internal import CofferVault
 /// Suggestions for a shell. A completion never asks, never prints an error, and has no suggestions after a failure.
 enum Completions {
   static let services = CompletionKind.custom { words, _, prefix in
+    list(words) { context in try itemNames(prefix, context.silentItems()) }
+  }
+
+  /// What may be the NAME of a command about both stores: services, items in one word and keys. Behind `vault` it is no key, and
+  /// with a domain nothing else.
+  static let names = CompletionKind.custom { words, _, prefix in
     list(words) { context in
-      let items = try context.silentItems()
-      let text = beginning(prefix)
-      // `coffer` alone may be a service.
-      if text.contains(":"), let references = try references(text, items) { return references }
-      return Set(try items.names(of: nil, prefix: text)).union(try inOneWord(text, items)).subtracting([LoginItems.pointers])
+      let mayBeKey = words.dropFirst().first { !$0.hasPrefix("-") }.map { !itemWords.contains($0) } ?? true
+      let domain = value(of: "--domain", words) ?? ProcessEnvironment.value("COFFER_DOMAIN")
+      let place = domain ?? RouterOptions.standard
+      let preferences = try mayBeKey ? Set(context.domain(place).names()) : []
+      let items: VaultItems
+      // Preferences are offered where the vault is locked, too.
+      do { items = try context.silentItems() } catch { return preferences }
+      let keys = try mayBeKey ? preferences.union(items.names(of: place)) : []
+      return try mayBeKey && domain != nil ? keys : keys.union(itemNames(prefix, items))
     }
+  }
+
+  /// Words before a name that is an item's alone.
+  private static let itemWords: Set<String> = ["vault", "otp", "totp", "edit", "history", "undelete"]
+
+  /// Services, and the items that `prefix` begins in one word.
+  private static func itemNames(_ prefix: String, _ items: VaultItems) throws -> Set<String> {
+    let text = beginning(prefix)
+    // `coffer` alone may be a service.
+    if text.contains(":"), let references = try references(text, items) { return references }
+    return try Set(items.names(of: nil, prefix: text)).union(inOneWord(text, items)).subtracting([LoginItems.pointers])
   }
 
   /// The items that `text` begins as SERVICE/ACCOUNT.
@@ -61,9 +83,15 @@ enum Completions {
     }
   }
 
-  /// The vault's slots, by the digits that name them: no secret is needed to see those.
+  /// The vault's slots: by the digits that name them, which need no secret, and by the labels that an agent tells.
   static let slots = CompletionKind.custom { words, _, _ in
-    list(words) { Set(try $0.lockedVault().slots.map(\.id.description)) }
+    list(words) { context in
+      let digits = Set(try context.lockedVault().slots.map(\.id.description))
+      do {
+        let labels = try context.agent()?.ask(Calls.describe).status.slots.map(\.label) ?? []
+        return digits.union(labels.filter { !$0.isEmpty })
+      } catch { return digits }
+    }
   }
 
   /// The hosts that somebody is logged in to.
@@ -80,7 +108,7 @@ enum Completions {
   }
 
   /// The typed text, if it certainly begins a name: not if it has a shell's quotes.
-  private static func beginning(_ prefix: String) -> String { prefix.utf8.allSatisfy(isPlain) ? prefix : "" }
+  private static func beginning(_ prefix: String) -> String { prefix.unicodeScalars.allSatisfy(isPlain) ? prefix : "" }
 
   static let domains = CompletionKind.custom { words, _, _ in
     list(words) { Set(try DefaultsDomain.list(in: $0.places.defaults).map(\.name)) }
@@ -94,16 +122,6 @@ enum Completions {
     }
   }
 
-  /// The keys of the router's domain, in both stores.
-  static let routerKeys = CompletionKind.custom { words, _, _ in
-    let domain = value(of: "--domain", words) ?? ProcessEnvironment.value("COFFER_DOMAIN") ?? "coffer"
-    return list(words) { context in
-      let keys = Set(try context.domain(domain).names())
-      // Preferences are offered where the vault is locked, too.
-      do { return keys.union(try context.silentItems().names(of: domain)) } catch { return keys }
-    }
-  }
-
   private static func list(_ words: [String], _ find: (Context) throws -> Set<String>) -> [String] {
     do {
       // In the form in which an item is found by it, so that one name is one line, and none moves the cursor or turns the line
@@ -112,36 +130,16 @@ enum Completions {
         Context(
           home: value(of: "--home", words), vault: value(of: "--vault", words), quiet: true)
       ).sorted()
-        .map { spelt(Printable.line($0)) }
+        .map(Printable.line)
     } catch {
       return []
     }
   }
 
-  /// The shell script's spelling of `name`.
-  ///
-  /// bash expands the words it is given (bash(1), `compgen -W`), so an unescaped word would be run. In zsh a colon, which many a
-  /// service has, would begin a description (zshcompsys(1), `_describe`).
-  private static func spelt(_ name: String) -> String {
-    switch CompletionShell.requesting {
-    case .bash?: escaped(name) { !isPlain($0) }
-    case .zsh?: escaped(name) { $0 == UInt8(ascii: ":") || $0 == UInt8(ascii: "\\") }
-    default: name
-    }
-  }
-
-  private static func escaped(_ name: String, _ isSpecial: (UInt8) -> Bool) -> String {
-    let bytes = name.utf8.flatMap { isSpecial($0) ? [UInt8(ascii: "\\"), $0] : [$0] }
-    return String(decoding: bytes, as: UTF8.self)
-  }
-
-  /// Whether a byte means nothing to a shell. Bytes of other letters than English ones do not.
-  private static func isPlain(_ byte: UInt8) -> Bool {
-    switch byte {
-    case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"), UInt8(ascii: "0")...UInt8(ascii: "9"),
-      UInt8(ascii: "."), UInt8(ascii: "_"), UInt8(ascii: "/"), UInt8(ascii: ":"), UInt8(ascii: "@"), UInt8(ascii: "-"),
-      0x80...0xFF:
-      true
+  /// Whether a sign means nothing to a shell. Other letters than English ones do not.
+  static func isPlain(_ sign: Unicode.Scalar) -> Bool {
+    switch sign {
+    case "a"..."z", "A"..."Z", "0"..."9", ".", "_", "/", ":", "@", "-", "\u{80}"...: true
     default: false
     }
   }

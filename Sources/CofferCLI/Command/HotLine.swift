@@ -22,9 +22,12 @@ extension HotCommand {
 /// The words behind the name of a ``HotCommand``, parted into words and options. An option stands once, and with a value that is
 /// a word of its own.
 struct HotLine {
-  private static let flags: Set<String> = ["--json", "--quiet", "-q", "--yes", "--no-agent", "--fresh", "--cargo-plugin"]
+  private static let flags: Set<String> = [
+    "--json", "--quiet", "-q", "--yes", "--no-agent", "--fresh", "--cargo-plugin", "--items",
+  ]
   private static let options: Set<String> = [
-    "--home", "--vault", "--field", "--domain", "--account", "--key-file", "--passphrase-file", "--recovery-file", "--identity",
+    "--home", "--vault", "--field", "--domain", "--service", "--account", "--key-file", "--passphrase-file", "--recovery-file",
+    "--identity",
   ]
 
   private var words: [String] = []

@@ -13,15 +13,15 @@ struct AgentCommand: ParsableCommand {
       'coffer unlock' starts it where none runs. It answers programs of the same user alone, hands out items and never the \
       vault's key, and locks each vault after a time without use, after a working day, and when the machine was suspended.
       """,
-    subcommands: [AgentStartCommand.self, AgentStatusCommand.self, AgentStopCommand.self, AgentInstallCommand.self])
+    subcommands: [AgentRunCommand.self, AgentInstallCommand.self, AgentStopCommand.self])
 }
 
-struct AgentStartCommand: Command {
+struct AgentRunCommand: Command {
   static let configuration = CommandConfiguration(
-    commandName: "start", abstract: "Start the agent, locked; 'coffer unlock' starts and unlocks it.",
-    discussion: "SIGUSR1 has it lock; SIGTERM, SIGINT and SIGHUP end it.")
+    commandName: "run", abstract: "Run the agent, locked; 'coffer unlock' starts and unlocks it.",
+    discussion: "SIGUSR1 locks it; SIGTERM, SIGINT and SIGHUP end it.")
 
-  @Flag(help: "Stay in this process, as a service manager wants it.") var foreground = false
+  @Flag(help: "Run it in the background, and return once it listens.") var detach = false
   // The end of a pipe that is written to once clients can connect.
   @Option(help: .hidden) var readyFd: Int32?
   @OptionGroup var times: AgentTimes
@@ -29,7 +29,7 @@ struct AgentStartCommand: Command {
 
   func perform(_ context: Context) throws {
     try context.checkIsNoMirror()
-    guard foreground else {
+    guard !detach else {
       try DetachedAgent.start(times, context)
       return try AgentReport(context.agentStatus()).print(context, json: options.json)
     }
@@ -98,47 +98,5 @@ struct AgentStopCommand: Command {
       do throws(StoreError) { guard try client.isRunning() else { return } } catch {}
       usleep(2_000)
     }
-  }
-}
-
-struct AgentStatusCommand: Command {
-  static let configuration = CommandConfiguration(
-    commandName: "status", abstract: "Say whether an agent runs, which vaults it holds and for how long.",
-    discussion: "Exit status 1 where none runs, 69 where it does not hold the vault, whichever others it holds.")
-
-  @OptionGroup var options: AnswerOptions
-
-  func perform(_ context: Context) throws {
-    let status = try context.agentStatus()
-    let report = AgentReport(status)
-    if options.json {
-      try Output.line(JSONText.encode(report))
-    } else if let status {
-      try Sheet.show(rows(status, report))
-    }
-    guard let status else {
-      throw StoreError(.notFound, "no agent is running", place: context.places.run.string, cure: "coffer unlock starts one")
-    }
-    guard status.unlocked != nil else {
-      throw StoreError(
-        .locked, "the agent is locked: \(status.whyLocked)", place: status.vault.description, cure: "coffer unlock")
-    }
-  }
-
-  private func rows(_ status: AgentStatus, _ report: AgentReport) -> [[String]] {
-    [
-      ["agent", "process \(status.process)"], ["vault", status.vault.description], ["state", report.summary],
-      [
-        "limits",
-        "\(Moment.words(status.idle.components.seconds)) without use, "
-          + "\(Moment.words(status.lifetime.components.seconds)) in any case",
-      ],
-    ] + status.others.map { ["also", "\($0.vault); \(AgentReport.left($0.idleLeft, $0.lifetimeLeft))"] } + [
-      ["clients", String(status.connections - 1)],
-      [
-        "memory",
-        status.unlockedMemory == 0 ? "locked" : "\(status.unlockedMemory) bytes may reach swap; raise ulimit -l",
-      ],
-    ]
   }
 }

@@ -16,7 +16,7 @@ struct AgentInstallCommand: Command {
       """)
 
   @Flag(help: "Print the unit instead.") var print = false
-  @Flag(help: "Replace a unit that differs.") var force = false
+  @Flag(help: "Replace a unit that differs.") var replace = false
   @OptionGroup var times: AgentTimes
   @OptionGroup var options: AnswerOptions
 
@@ -25,7 +25,7 @@ struct AgentInstallCommand: Command {
     let unit = try SystemdUnit(agent: SecondProcess.path(), variables: AgentPlaces.allVariables(context), times.arguments)
     if print { return try Output.write(unit.text) }
     let file = try UserFolders().config.appending("systemd").appending("user").appending("coffer-agent.service")
-    guard try ServiceFile(file, unit.text, as: "unit").write(force: force) else {
+    guard try ServiceFile(file, unit.text, as: "unit").write(replacing: replace) else {
       return context.note("the unit is there already: \(file)")
     }
     context.note("wrote \(file); systemctl --user enable --now coffer-agent starts it")
@@ -64,12 +64,12 @@ struct ServiceFile {
 
   /// Writes it and its folders; false if it exists already.
   ///
-  /// - Throws: `.alreadyExists` if it has another text, unless `force`.
-  func write(force: Bool) throws -> Bool {
+  /// - Throws: `.alreadyExists` if it has another text, unless `replacing`.
+  func write(replacing: Bool) throws -> Bool {
     if let present = try present() {
       guard !present.hasSameBytes(as: text) else { return false }
-      guard force else {
-        throw StoreError(.alreadyExists, "another \(name) stands there", place: file.string, cure: "--force replaces it")
+      guard replacing else {
+        throw StoreError(.alreadyExists, "another \(name) stands there", place: file.string, cure: "--replace replaces it")
       }
     }
     try makeFolders(file.folder)
@@ -103,7 +103,7 @@ struct SystemdUnit {
   init(agent program: String, variables: [String], _ arguments: [String]) {
     description = "Coffer's agent: keeps the vault unlocked for this user's programs"
     start = ["Type=exec"]
-    words = [program, "agent", "start", "--foreground"] + arguments
+    words = [program, "agent", "run"] + arguments
     self.variables = variables
     target = "default.target"
   }

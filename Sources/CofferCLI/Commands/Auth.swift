@@ -6,20 +6,6 @@ internal import CofferPlatform
 internal import CofferTerminal
 internal import FoundationEssentials
 
-struct AuthCommand: ParsableCommand {
-  static let configuration = CommandConfiguration(
-    commandName: "auth", abstract: "Log in to hosts: a token for each host and account, one of them the active one.",
-    discussion: """
-      A server that speaks OAuth 2 logs in by a code or in the browser, and its tokens are renewed; any other token comes from \
-      standard input (--with-token) or from the hidden prompt, never from an argument. A token is an item of the vault, 'coffer \
-      vault get HOST ACCOUNT' finds it, and so is which account is active: nothing about it is readable outside.
-      """,
-    subcommands: [
-      AuthLoginCommand.self, AuthLogoutCommand.self, AuthStatusCommand.self, AuthTokenCommand.self, AuthRefreshCommand.self,
-      AuthSwitchCommand.self, AuthProviderCommand.self, AuthSetupGitCommand.self,
-    ])
-}
-
 struct LoginChoice: ParsableArguments {
   @Argument(help: "The host; may be left out where there is one.", completion: Completions.hosts) var host: String?
   @Option(help: ArgumentHelp("The account, instead of the active one.", valueName: "name")) var account: String?
@@ -29,22 +15,14 @@ struct LoginChoice: ParsableArguments {
   func login(of accounts: AuthAccounts) throws -> AuthAccounts.Login { try accounts.login(checkedHost(), account) }
 }
 
-typealias LogoutCommand = LogoutCommandAt<RootPlace>
-typealias AuthLogoutCommand = LogoutCommandAt<FamilyPlace>
-
-/// `coffer logout` and `coffer auth logout`.
-struct LogoutCommandAt<Place>: OpeningCommand {
-  static var configuration: CommandConfiguration {
-    CommandConfiguration(
-      commandName: "logout",
-      abstract: Place.self == RootPlace.self
-        ? "Log out of a host (the same as 'coffer auth logout')." : "Remove the token of a host.",
-      discussion: """
-        Takes the token back at the server, where that gave it and has a way for that, and removes it from the vault in any \
-        case. Of a token that was stored by hand the host is told nothing: revoke it there as well. Where one other account \
-        remains it becomes the active one.
-        """)
-  }
+struct LogoutCommand: OpeningCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "logout", abstract: "Log out of a host: revoke its token and remove it.",
+    discussion: """
+      A token that the server issued is revoked there, if the server can do that. It is removed from the vault in any case. A \
+      token that you stored yourself is only removed: revoke it at the host too. If one other account is left, it becomes the \
+      active one.
+      """)
 
   @OptionGroup var chosen: LoginChoice
   @Flag(help: "All accounts of the host, or of all hosts where none is named.") var all = false
@@ -69,7 +47,7 @@ struct LogoutCommandAt<Place>: OpeningCommand {
   }
 }
 
-extension LogoutCommandAt {
+extension LogoutCommand {
   /// Revokes a token at its server. Never throws: the logout continues, and a note names a token that the server still
   /// accepts.
   private func revoke(_ name: ItemName, _ items: VaultItems, _ context: Context) {
@@ -85,72 +63,12 @@ extension LogoutCommandAt {
   }
 }
 
-struct AuthStatusCommand: OpeningCommand {
-  static let configuration = CommandConfiguration(
-    commandName: "status", abstract: "List hosts and accounts, which are active, and when tokens expire. Never a token.",
-    discussion: "Exits with 1 where nobody is logged in.")
-
-  @Argument(help: "One host alone.", completion: Completions.hosts) var host: String?
-  @OptionGroup(title: "Unlocking") var unlocking: UnlockingOptions
-  @OptionGroup var options: AnswerOptions
-
-  func perform(_ context: Context) throws {
-    let host = try host.map { try AuthHost.check($0) }
-    let logins = try AuthAccounts(items: try context.itemsToRead()).logins(of: host)
-    guard !logins.isEmpty else { throw AuthAccounts.nobody(host) }
-    guard !options.json else { return try Output.line(JSONText.encode(logins.map(LoginJSON.init))) }
-    if Output.isTerminal { return try Self.table(logins).show() }
-    try Output.line(
-      Columns.align(
-        logins.map { login in
-          [login.host, login.account, login.isActive ? "active" : "-", expiry(of: login)]
-        }))
-  }
-
-  private static func table(_ logins: [AuthAccounts.Login], _ time: LocalTime = LocalTime()) -> Table {
-    Table(
-      columns: [
-        .text("HOST"), .text("ACCOUNT"), .fixed("ACTIVE", rank: 2), .fixed("SINCE", rank: 3), .fixed("EXPIRES", rank: 1),
-      ],
-      rows: logins.map { login in
-        [
-          Table.Cell(login.host), Table.Cell(login.account), Table.Cell(login.isActive ? "active" : "", .green),
-          Table.Cell(time.ago(login.since), .dim),
-          Table.Cell(login.expires.map(time.expiry) ?? "never", login.hasExpired ? .red : nil),
-        ]
-      }, footer: counted(logins.count, "login"))
-  }
-
-  private func expiry(of login: AuthAccounts.Login) -> String {
-    guard let moment = login.expires else { return "does not expire" }
-    return (login.hasExpired ? "expired " : "expires ") + Moment.text(moment) + (login.isRenewable ? ", renewed on demand" : "")
-  }
-}
-
-struct LoginJSON: Encodable {
-  let host: String, account: String, active: Bool, expired: Bool
-  let renewable: Bool
-  let since: Date
-  let expires: Date?
-  let scope: String?
-
-  init(_ login: AuthAccounts.Login) {
-    host = login.host
-    account = login.account
-    active = login.isActive
-    expired = login.hasExpired
-    renewable = login.isRenewable
-    since = login.since
-    expires = login.expires
-    scope = login.scope
-  }
-}
-
-struct AuthTokenCommand: OpeningCommand {
+struct TokenCommand: OpeningCommand {
   static let configuration = CommandConfiguration(
     commandName: "token", abstract: "Print the token of a host's active account, renewed where it has ended.",
     discussion: """
-      Exactly the token's bytes go to a pipe; only a terminal gets a newline after them. Exits with 1 where nobody is logged in, \
+      Where nobody is logged in, it is what git gets for the host: an item of https://HOST or of HOST. Exactly the token's bytes \
+      go to a pipe; only a terminal gets a newline after them. Exits with 1 where there is neither, \
       or the token has expired and nothing renews it; with 77 where the server refuses to renew it; with 75 where the server \
       cannot be reached. However many processes ask at once, one asks the server.
       """)
@@ -162,65 +80,15 @@ struct AuthTokenCommand: OpeningCommand {
 
   func perform(_ context: Context) throws {
     let accounts = AuthAccounts(items: try context.itemsToRead())
-    let login = try chosen.login(of: accounts)
-    let token = try LiveToken(items: accounts.items).token(of: accounts.name(of: login), fresh: fresh)
+    let (host, account, token) = try accounts.token(chosen.checkedHost(), chosen.account, fresh: fresh)
     if options.json {
-      return try JSONText.write(JSONText.encode(["account": login.account, "host": login.host]), "token", token.bytes)
+      return try JSONText.write(JSONText.encode(["account": account, "host": host]), "token", token.bytes)
     }
     try Output.value(token.bytes)
   }
 }
 
-struct AuthRefreshCommand: OpeningCommand {
-  static let configuration = CommandConfiguration(
-    commandName: "refresh", abstract: "Renew the token of a host's active account now.",
-    discussion: "Exits as 'coffer auth token' does.")
-
-  @OptionGroup var chosen: LoginChoice
-  @OptionGroup(title: "Unlocking") var unlocking: UnlockingOptions
-  @OptionGroup var options: CommonOptions
-
-  func perform(_ context: Context) throws {
-    let accounts = AuthAccounts(items: try context.items())
-    let login = try chosen.login(of: accounts)
-    _ = try LiveToken(items: accounts.items).token(of: accounts.name(of: login), fresh: true)
-    let done = "the token of \(Printable.line(login.account)) at \(Printable.line(login.host)) is renewed"
-    context.done(done, elsewhere: done)
-  }
-}
-
-struct AuthSwitchCommand: OpeningCommand {
-  static let configuration = CommandConfiguration(
-    commandName: "switch", abstract: "Make another account of a host the active one.",
-    discussion: "Of two accounts the other is meant; of more, name one.")
-
-  @Argument(help: "The host; may be left out where there is one.", completion: Completions.hosts) var host: String?
-  @Option(help: ArgumentHelp("The account that becomes the active one.", valueName: "name")) var account: String?
-  @OptionGroup(title: "Unlocking") var unlocking: UnlockingOptions
-  @OptionGroup var options: AnswerOptions
-
-  func perform(_ context: Context) throws {
-    let host = try host.map { try AuthHost.check($0) }
-    let accounts = AuthAccounts(items: try context.items())
-    let login = try login(accounts, host)
-    try accounts.activate(login)
-    context.note("\(Printable.line(login.account)) is the active account of \(Printable.line(login.host)) now")
-  }
-
-  private func login(_ accounts: AuthAccounts, _ host: String?) throws -> AuthAccounts.Login {
-    if let account { return try accounts.login(host, account) }
-    let active = try accounts.login(host, nil)
-    let others = try accounts.logins(of: active.host).filter { !$0.account.hasSameBytes(as: active.account) }
-    guard let other = others.first, others.count == 1 else {
-      throw StoreError(
-        .ambiguous, others.isEmpty ? "there is no other account" : "there are \(others.count) other accounts", key: active.host,
-        cure: others.isEmpty ? "coffer auth login adds one" : "name one with --account")
-    }
-    return other
-  }
-}
-
-extension AuthTokenCommand: HotCommand {
+extension TokenCommand: HotCommand {
   mutating func take(_ line: inout HotLine) -> Bool {
     var chosen = LoginChoice()
     (chosen.host, chosen.account) = (line.word(), line.value("--account"))

@@ -5,10 +5,8 @@ internal import CofferLogin
 internal import CofferPlatform
 internal import CofferStorage
 internal import CofferTerminal
+internal import CofferVault
 internal import FoundationEssentials
-
-typealias LoginCommand = LoginCommandAt<RootPlace>
-typealias AuthLoginCommand = LoginCommandAt<FamilyPlace>
 
 struct ServerOptions: ParsableArguments {
   @Option(help: ArgumentHelp("The issuer, an address of https, which says where everything of the server is.", valueName: "url"))
@@ -42,20 +40,16 @@ struct ServerOptions: ParsableArguments {
   }
 }
 
-/// `coffer login` and `coffer auth login`.
-struct LoginCommandAt<Place>: OpeningCommand {
-  static var configuration: CommandConfiguration {
-    CommandConfiguration(
-      commandName: "login",
-      abstract: Place.self == RootPlace.self
-        ? "Log in to a host (the same as 'coffer auth login')." : "Log in to a host, or store a token for it.",
-      discussion: """
-        With --provider, --issuer, --device or --web the host's server is asked: it shows a code to enter on any device, or its \
-        page opens in this machine's browser; its token is renewed from then on. Without them the token comes from standard \
-        input with --with-token, else from the hidden prompt. It replaces the one of that account, which becomes the active one \
-        of its host.
-        """)
-  }
+struct LoginCommand: OpeningCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "login", abstract: "Log in to a host, or store a token for it.",
+    discussion: """
+      With --provider, --issuer, --device or --web the host's server is asked: it shows a code to enter on any device, or its \
+      page opens in this machine's browser. Its token is then renewed as needed. Otherwise the token comes from the hidden \
+      prompt, or from standard input with --with-token. It replaces that account's token, and the account becomes the active \
+      one of its host. An account that is logged in already, and not the active one, becomes active without a question. If the \
+      vault has an item of the host and the account, its value can be the token: a terminal is asked, and --yes agrees.
+      """)
 
   @Argument(help: "The host, for example github.com.") var host: String
   // Here only so that a misplaced token is refused with its reason, and not quoted by the parser.
@@ -68,7 +62,7 @@ struct LoginCommandAt<Place>: OpeningCommand {
   @Flag(help: "Log in with the browser of this machine.") var web = false
   @Flag(help: "Open no browser.") var noBrowser = false
   @Option(
-    help: ArgumentHelp("A server of 'coffer auth provider', or github, gitlab, google, microsoft.", valueName: "name"))
+    help: ArgumentHelp("A server of 'coffer provider', or github, gitlab, google, microsoft.", valueName: "name"))
   var provider: String?
   @OptionGroup var server: ServerOptions
   @OptionGroup(title: "Unlocking") var unlocking: UnlockingOptions
@@ -77,17 +71,33 @@ struct LoginCommandAt<Place>: OpeningCommand {
   func validate() throws {
     guard !(device && web) else { throw ValidationError("--device and --web exclude each other") }
     guard provider == nil || server.issuer == nil else { throw ValidationError("--provider and --issuer exclude each other") }
-    let asksServer = device || web || provider != nil || server.issuer != nil
     guard !asksServer || (!withToken && expires == nil) else {
       throw ValidationError("--with-token and --expires are for a token that is there already; a server tells when its own ends")
     }
   }
+
+  private var asksServer: Bool { device || web || provider != nil || server.issuer != nil }
 
   func perform(_ context: Context) throws {
     guard surplus.isEmpty else { throw SecretArguments.refusal("a token") }
     let host = try AuthHost.check(host)
     let account = try StoredName.check(account ?? AuthAccounts.unnamed, as: "account")
     let expires = try expires.map { try Expiry.parse($0) }
+    if !withToken, !asksServer, server.clientID == nil {
+      let accounts = AuthAccounts(items: try context.items())
+      // Without a terminal a switch can be repeated.
+      let hasTerminal = Terminal() != nil
+      if self.account != nil,
+        let other = try accounts.logins(of: host).first(where: {
+          $0.account.hasSameBytes(as: account) && (!$0.isActive || !hasTerminal)
+        })
+      {
+        try accounts.activate(other)
+        return context.done(
+          "\(account) is the active account of \(host) now", elsewhere: "\(account) is the active account of \(host) now")
+      }
+      if let item = try accounts.item(host, account) { return try adopt(item, expires, accounts, context) }
+    }
     guard let asked = try askedServer(host, context) else { return try storeToken(host, account, expires, context) }
     let secret = try server.secret()
     let accounts = AuthAccounts(items: try context.items())
@@ -122,7 +132,7 @@ struct LoginCommandAt<Place>: OpeningCommand {
   ) throws -> Bool {
     do { return try accounts.holds(tokens, host, account) } catch {
       context.note(
-        "the server still takes the new tokens, and whether the vault has them could not be read: coffer auth status tells")
+        "the server still takes the new tokens, and whether the vault has them could not be read: coffer status --logins tells")
       throw unknown
     }
   }
@@ -170,13 +180,13 @@ struct LoginCommandAt<Place>: OpeningCommand {
       throw Failure.usage(
         "no server has the name '\(Printable.line(provider))'",
         try:
-          "coffer auth provider add \(Printable.line(provider)) --issuer URL --client-id ID, or github, gitlab, google, microsoft"
+          "coffer provider add \(Printable.line(provider)) --issuer URL --client-id ID, or github, gitlab, google, microsoft"
       )
     }
     guard !device, !web, server.clientID == nil else {
       throw Failure.usage(
         "how \(Printable.line(host)) logs in is not known",
-        try: "--issuer URL, or --provider NAME; coffer auth provider list shows names")
+        try: "--issuer URL, or --provider NAME; coffer provider list shows names")
     }
     return nil
   }
@@ -189,6 +199,17 @@ struct LoginCommandAt<Place>: OpeningCommand {
   }
 
   // MARK: A token that is there
+
+  private func adopt(_ item: VaultItem, _ expires: Date?, _ accounts: AuthAccounts, _ context: Context) throws {
+    if !context.yes {
+      guard let terminal = Terminal() else { throw AuthAccounts.isNoLogin(item) }
+      guard try terminal.confirm("The vault has an item \(item.name). Use its value as the token of this login?") else {
+        throw Failure.usage("nothing was changed", try: "--with-token, and another --account")
+      }
+    }
+    try accounts.adopt(item, expires: expires)
+    done(item.name.service, item.name.account, context)
+  }
 
   private func storeToken(_ host: String, _ account: String, _ expires: Date?, _ context: Context) throws {
     if withToken { try context.input.claim(for: "the token") }

@@ -2,6 +2,7 @@ internal import ArgumentParser
 internal import CofferFormats
 internal import CofferPlatform
 internal import CofferTerminal
+internal import CofferVault
 
 struct DoctorCommand: Command {
   static let configuration = CommandConfiguration(
@@ -13,20 +14,40 @@ struct DoctorCommand: Command {
       an option or the environment names a file that opens it. Nothing is changed or asked, and no value is shown. Exit status 0 \
       when nothing was found, notes aside, and 2 otherwise. --fix moves what git, docker, curl, aws, gh and preferences keep in \
       the clear into the vault, after a question for each. A file is rewritten only when the vault has given each value back, \
-      and its old bytes are overwritten.
+      and its old bytes are overwritten. --keys compares the keys that a program declares (StorageRouter.schema, as JSON) with \
+      what is stored in the domain: secrets in the plain store, values of another type, values that no key declares or that lie \
+      under a former name, and preferences in the vault.
       """)
 
   static var idleOptions: Set<String> { [] }
 
+  @Flag(help: "Show every finding with its cure, and each secret in the clear by itself.") var all = false
   @Flag(help: "Move what lies in the clear into the vault, after a question for each; --yes moves all.") var fix = false
+  @Option(
+    help: ArgumentHelp(
+      "Only compare the declared keys of this schema with what is stored; - is standard input.", valueName: "file"),
+    completion: .file())
+  var keys: String?
+  @Flag(help: "With --keys: only preferences, and secrets among them; needs no vault.") var plain = false
+  @OptionGroup var router: RouterOptions
   @OptionGroup(title: "Unlocking") var unlocking: UnlockingOptions
 
   @OptionGroup var options: AnswerOptions
 
-  /// Without --fix the vault is opened only if a file with its secret is named.
-  var opening: UnlockingOptions? { fix || !unlocking.isEmpty ? unlocking : nil }
+  /// Without --fix and --keys the vault is opened only if a file with its secret is named.
+  var opening: UnlockingOptions? { fix || keys != nil || !unlocking.isEmpty ? unlocking : nil }
+
+  func validate() throws {
+    guard keys != nil || !(plain || router.domain != nil) else { throw ValidationError("--plain and --domain belong to --keys") }
+    guard keys == nil || !(fix || all) else { throw ValidationError("--keys stands alone") }
+  }
+
+  private var report: SchemaReport? { keys.map { SchemaReport(schema: $0, plain: plain, router: router) } }
+
+  func claimInput(_ context: Context) throws { try report?.claimInput(context) }
 
   func perform(_ context: Context) throws {
+    if let report { return try report.perform(context) }
     try context.checkIsNoMirror()
     if fix { return try mend(context) }
     let checks = Checkup(context: context).checks
@@ -35,7 +56,7 @@ struct DoctorCommand: Command {
     if options.json {
       try Output.line(JSONText.encode(Answer(checks: results.map(\.name), findings: findings)))
     } else if Output.isTerminal {
-      for line in Self.lines(results, quiet: context.quiet, .output) { try Output.line(line) }
+      for line in lines(results, quiet: context.quiet, .output) { try Output.line(line) }
     } else {
       for (name, findings) in results {
         if findings.isEmpty, !context.quiet { try Output.line("ok       \(name)") }
@@ -45,19 +66,55 @@ struct DoctorCommand: Command {
     guard findings.allSatisfy({ $0.severity == .note }) else { throw Failure.said(.failed) }
   }
 
-  /// The number of passed checks, and the findings of the others.
-  private static func lines(_ results: [(name: String, findings: [Finding])], quiet: Bool, _ display: Display) -> [String] {
+  /// The number of passed checks, the secrets in the clear by their files, and the other findings.
+  private func lines(_ results: [(name: String, findings: [Finding])], quiet: Bool, _ display: Display) -> [String] {
     let passed = results.count { $0.findings.isEmpty }
     let sign = Style.green.text(Sign.done.text(display), display)
-    return (quiet || passed == 0 ? [] : ["\(sign) \(counted(passed, "check")) passed"])
-      + results.flatMap(\.findings).flatMap { finding in
-        let mark = mark(finding.severity, display)
+    let findings = results.flatMap(\.findings)
+    let secrets = all ? [] : findings.filter { $0.secrets != nil }
+    let first = [
+      quiet || passed == 0 ? "" : "\(sign) \(counted(passed, "check")) passed",
+      Self.secrets(secrets.compactMap(\.secrets), display),
+    ].filter { !$0.isEmpty }
+    let line = first.joined(separator: "   ")
+    let lines = Cells.count(styled: line[...]) <= display.width ? [line] : first.map { TextWidth.message($0, to: display.width) }
+    return lines.filter { !$0.isEmpty }
+      + (secrets.isEmpty ? [] : [Self.files(secrets, display)])
+      + findings.filter { all || $0.secrets == nil }.flatMap { finding in
+        let mark = Self.mark(finding.severity, display)
         let place = finding.place.map { Style.dim.text("  \(Printable.line($0))", display) } ?? ""
         return [
           "\(mark) \(Style.bold.text(finding.check, display)): \(Printable.line(finding.what))\(place)",
           "  try: \(Printable.line(finding.cure))",
         ].map { TextWidth.message($0, to: display.width) }
       }
+  }
+
+  /// The number of secrets in the clear, and the command that moves them; empty without any.
+  private static func secrets(_ secrets: [PlainSecrets], _ display: Display) -> String {
+    let count = secrets.reduce(0) { $0 + $1.count }
+    guard count > 0 else { return "" }
+    let movable = secrets.filter(\.canMove).reduce(0) { $0 + $1.count }
+    let moved = movable < count ? "\(movable) of them" : count == 1 ? "it" : "them"
+    return "\(mark(.warning, display)) \(counted(count, "secret")) in plain text"
+      + (movable == 0 ? "" : ": coffer doctor --fix moves \(moved)")
+  }
+
+  /// A line for each file with secrets in the clear.
+  private static func files(_ findings: [Finding], _ display: Display) -> String {
+    var order: [String] = [], files: [String: [PlainSecrets]] = [:]
+    for finding in findings {
+      guard let place = finding.place, let secrets = finding.secrets else { continue }
+      if files[place] == nil { order.append(place) }
+      files[place, default: []].append(secrets)
+    }
+    let rows = order.map { place in
+      let secrets = files[place] ?? []
+      let words = "\(counted(secrets.reduce(0) { $0 + $1.count }, secrets[0].noun)) (\(secrets[0].owner))"
+      let byHand = secrets.allSatisfy(\.canMove) ? "" : "by hand: coffer doctor --all"
+      return ["  " + VaultPlace(place).short, words, byHand]
+    }
+    return Columns.wrap(rows, for: display)
   }
 
   private static func mark(_ severity: Finding.Severity, _ display: Display) -> String {

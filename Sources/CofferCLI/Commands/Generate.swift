@@ -7,7 +7,7 @@ struct GenerateCommand: Command {
     commandName: "generate", abstract: "Print a random password, or a passphrase of words, and how many bits it has.",
     discussion: """
       Without options: 32 letters, digits, - and _ (192 bits). Every result is as likely as any other; the bits are said on \
-      standard error. 'coffer vault set … --generate' stores one without showing it.
+      standard error. 'coffer set … --generate' stores one without showing it.
       """)
 
   static var idleOptions: Set<String> { ["yes", "home", "vault"] }

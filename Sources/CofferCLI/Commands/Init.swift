@@ -5,21 +5,14 @@ internal import CofferTerminal
 internal import CofferVault
 internal import SystemPackage
 
-typealias InitCommand = InitCommandAt<RootPlace>
-typealias VaultInitCommand = InitCommandAt<FamilyPlace>
-
-/// `coffer init` and `coffer vault init`.
-struct InitCommandAt<Place>: Command {
-  static var configuration: CommandConfiguration {
-    CommandConfiguration(
-      commandName: "init",
-      abstract: Place.self == RootPlace.self ? "Make a vault (the same as 'coffer vault init')." : "Make a vault.",
-      discussion: """
-        Asks for a passphrase twice, or takes it from the options and variables that would unlock. With --new-key-file alone \
-        the vault is one for a machine: the file written there opens it and no passphrase is asked for. \
-        A key file that an interrupted init left there is used, and told of.
-        """)
-  }
+struct InitCommand: Command {
+  static let configuration = CommandConfiguration(
+    commandName: "init", abstract: "Create a vault.",
+    discussion: """
+      Asks for a passphrase twice, or takes it from the options and variables that would unlock. With --new-key-file alone \
+      the vault is for a machine: the file written there opens it, and no passphrase is asked for. \
+      If an interrupted init left a key file there, it is used, and a note says so.
+      """)
 
   @Option(help: ArgumentHelp("A name for this way of opening the vault.", valueName: "text"))
   var label: String = ""
@@ -68,16 +61,14 @@ struct InitCommandAt<Place>: Command {
         elsewhere: "made a vault at \(vault.place); keep what opens it, there is no other way in")
     }
     if try recoveryCode || isCodeWanted(context) {
-      let code = try RecoveryCode.generate()
-      var credentials = Credentials()
-      credentials.recoveryCode = try code.duplicate()
-      try vault.addSlot(credentials, label: "recovery code")
-      if options.json { return try JSONText.write(JSONText.encode(made), "recoveryCode", code) }
-      try NewRecoveryCode.show(code, context)
+      try NewRecoveryCode.add(to: vault, label: "recovery code", isNewVault: true, context) { _ in
+        options.json ? JSONText.encode(made) : nil
+      }
+      if options.json { return }
     }
     guard context.offersMore else { return }
     Output.message(
-      "\nNext:\n  coffer vault set github.com ada  stores a password\n  coffer help                      shows the rest")
+      "\nNext:\n  coffer set github.com/ada  stores a password\n  coffer help                      shows the rest")
   }
 
   private func isCodeWanted(_ context: Context) throws -> Bool {

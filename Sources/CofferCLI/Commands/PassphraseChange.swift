@@ -39,7 +39,7 @@ struct PassphraseChange {
           + "slot\(report.slots.count == 1 ? "" : "s")"
     )
     // Without a new key there is no new invitation: every machine's invitation stays valid.
-    if !keepsKey { try NewInvitation.show(invitation, NewInvitation.ofNewKey, context) }
+    if !keepsKey { try NewInvitation.show(invitation, afterNewKeyFor: report.slots.map(\.summary), context) }
   }
 
   private struct Answer: Encodable { let slot: String, invitation: String, added: [SlotJSON]? }

@@ -6,7 +6,7 @@ struct RunCommand: OpeningCommand {
   static let configuration = CommandConfiguration(
     commandName: "run",
     abstract: "Start a command with secrets in its environment, on descriptors, or as files in memory.",
-    usage: "coffer run [--env <name=reference>] … [--env-file <path>] … [<options>] [--] <command> [<words>]",
+    usage: "coffer run [options] [--] COMMAND [WORDS …]",
     discussion: """
       A reference is coffer://service/account, with /attribute after it for something else than the value; each part is \
       percent-encoded. A variable of this environment whose whole value is a reference is resolved as well. All references are \

@@ -5,20 +5,12 @@ internal import CofferStorage
 internal import CofferTerminal
 internal import FoundationEssentials
 
-struct KeysCommand: OpeningCommand {
-  static let configuration = CommandConfiguration(
-    commandName: "keys", abstract: "Compare the keys that a program declares with what is stored; no value is shown.",
-    discussion: """
-      The program writes its schema as JSON (StorageRouter.schema). Found are secrets that lie in the plain store, values of \
-      another type, values that no key declares or that lie under a former name, and preferences in the vault. Exit status 0 \
-      when nothing was found, and 2 otherwise. With --plain the vault is not touched.
-      """)
-
-  @Argument(help: "The schema; - is standard input.", completion: .file()) var schema: String
-  @Flag(help: "Only preferences, and secrets among them; needs no vault.") var plain = false
-  @OptionGroup var router: RouterOptions
-  @OptionGroup(title: "Unlocking") var unlocking: UnlockingOptions
-  @OptionGroup var options: AnswerOptions
+/// Compares the keys that a program declares with what is stored; no value is shown.
+struct SchemaReport {
+  /// The file of the schema; - is standard input.
+  let schema: String
+  let plain: Bool
+  let router: RouterOptions
 
   func claimInput(_ context: Context) throws {
     if schema == "-" { try context.input.claim(for: "the schema") }
@@ -31,14 +23,13 @@ struct KeysCommand: OpeningCommand {
   }
 
   private func answer(_ comparison: SchemaComparison, _ context: Context) throws {
-    if options.json { return try Output.line(JSONText.encode(comparison.rows)) }
+    if context.json { return try Output.line(JSONText.encode(comparison.rows)) }
     let total = ["\(counted(comparison.declared, "key")) declared", comparison.counts].filter { !$0.isEmpty }.joined(
       separator: ", ")
-    if Output.isTerminal { return try Self.table(comparison.rows, total).show() }
-    if !comparison.rows.isEmpty {
-      try Output.line(Columns.align(comparison.rows.map { [$0.state.rawValue, $0.key, $0.store ?? "-", $0.declared ?? "-"] }))
-    }
-    context.note(total)
+    try Table.show(
+      Self.table(comparison.rows, total),
+      elsewhere: comparison.rows.map { [$0.state.rawValue, $0.key, $0.store ?? "-", $0.declared ?? "-"] })
+    if !Output.isTerminal { context.note(total) }
   }
 
   private static func table(_ rows: [SchemaComparison.Row], _ total: String) -> Table {

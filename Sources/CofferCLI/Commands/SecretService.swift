@@ -19,8 +19,8 @@ struct SecretServiceCommand: ParsableCommand {
       help secret-service run'.
       """,
     subcommands: [
-      SecretServiceRunCommand.self, SecretServiceInstallCommand.self, SecretServiceUninstallCommand.self,
-      SecretServiceStatusCommand.self, SecretServiceShareCommand.self,
+      SecretServiceRunCommand.self, SecretServiceInstallCommand.self, SecretServiceStatusCommand.self,
+      SecretServiceShareCommand.self,
     ])
 }
 

@@ -14,15 +14,22 @@ struct SecretServiceInstallCommand: Command {
     commandName: "install", abstract: "Have the bus start the service when a program asks for a secret.",
     discussion: """
       Writes a file for D-Bus and a unit for systemd, and one for xdg-desktop-portal where that is installed, all in folders of \
-      yours. The service runs with the options given here. 'coffer secret-service uninstall' takes them away.
+      yours. The service runs with the options given here. --remove removes them.
       """)
 
   @Flag(help: "Print the files instead.") var print = false
-  @Flag(help: "Replace files that differ.") var force = false
+  @Flag(help: "Replace files that differ.") var replace = false
+  @Flag(help: "Remove these files. Stored items stay in the vault, and a running service goes on until it ends.")
+  var remove = false
   @OptionGroup var waiting: WaitingOptions
   @OptionGroup var options: AnswerOptions
 
+  func validate() throws {
+    guard !remove || !(print || replace) else { throw ValidationError("--remove stands alone") }
+  }
+
   func perform(_ context: Context) throws {
+    if remove { return try removeFiles(context) }
     try context.checkIsNoMirror()
     let files = try ServiceFiles(context).files(waiting.words)
     if print {
@@ -30,10 +37,29 @@ struct SecretServiceInstallCommand: Command {
       return
     }
     for file in files {
-      let isNew = try file.write(force: force)
+      let isNew = try file.write(replacing: replace)
       context.note("\(isNew ? "wrote" : "is there already:") \(file.file)")
     }
     tell(context)
+  }
+
+  private func removeFiles(_ context: Context) throws {
+    var count = 0
+    for file in try ServiceFiles(context).files([]) {
+      guard let present = try file.present() else { continue }
+      guard ServiceFiles.isOurs(present) else {
+        throw StoreError(
+          .refused, "the file belongs to another provider", place: file.file.string, cure: "look at it; it is left alone")
+      }
+      guard file.file.withPlatformString({ unlink($0) }) == 0 else {
+        throw StoreError(errno: errno, "remove the file", place: file.file)
+      }
+      context.note("removed \(file.file)")
+      count += 1
+    }
+    guard count > 0 else {
+      throw StoreError(.notFound, "nothing is installed", place: "secret-service", cure: "nothing is left to do")
+    }
   }
 
   private func tell(_ context: Context) {
@@ -45,33 +71,6 @@ struct SecretServiceInstallCommand: Command {
     }
     guard let vault = context.places.vault.path, !FileFacts.exists(vault) else { return }
     context.note("there is no vault yet: coffer init makes one")
-  }
-}
-
-struct SecretServiceUninstallCommand: Command {
-  static let configuration = CommandConfiguration(
-    commandName: "uninstall", abstract: "Take away what install wrote; what programs stored stays in the vault.",
-    discussion: "A service that runs goes on until it is ended. Exit status 1 where nothing is installed.")
-
-  @OptionGroup var options: AnswerOptions
-
-  func perform(_ context: Context) throws {
-    var count = 0
-    for file in try ServiceFiles(context).files([]) {
-      guard let present = try file.present() else { continue }
-      guard ServiceFiles.isOurs(present) else {
-        throw StoreError(
-          .refused, "the file is of another provider", place: file.file.string, cure: "look at it; it is left alone")
-      }
-      guard file.file.withPlatformString({ unlink($0) }) == 0 else {
-        throw StoreError(errno: errno, "remove the file", place: file.file)
-      }
-      context.note("removed \(file.file)")
-      count += 1
-    }
-    guard count > 0 else {
-      throw StoreError(.notFound, "nothing is installed", place: "secret-service", cure: "nothing is left to do")
-    }
   }
 }
 
@@ -200,12 +199,12 @@ struct SecretServiceStatusCommand: Command {
 
     var cure: String {
       if bus == nil { return "start a bus, and programs on it: dbus-run-session -- bash" }
-      if missing != nil { return "coffer secret-service install --force" }
+      if missing != nil { return "coffer secret-service install --replace" }
       return installed ? "the bus starts the service when a program asks" : "coffer secret-service install, or run"
     }
 
     private var start: String {
-      if let missing { return "no; \(Printable.line(missing)) is not there: coffer secret-service install --force" }
+      if let missing { return "no; \(Printable.line(missing)) is not there: coffer secret-service install --replace" }
       return installed ? "yes" : "no; coffer secret-service install"
     }
 
@@ -247,7 +246,7 @@ struct SecretServiceShareCommand: OpeningCommand {
     }
     guard !found.isEmpty else {
       throw StoreError(
-        .notFound, "there is no item to share", key: service, place: context.places.vault.description, cure: "coffer vault list")
+        .notFound, "there is no item to share", key: service, place: context.places.vault.description, cure: "coffer list")
     }
     let changes = found.compactMap { item in
       SharedItems.changed(item.metadata, isShared: !undo).map {

@@ -20,12 +20,18 @@ struct SlotJSON: Encodable {
 
 /// Prints an invitation to standard output, from where it is passed on.
 enum NewInvitation {
-  /// For an invitation that replaces earlier ones.
-  static let ofNewKey =
-    "machines that have not seen the vault since need it: with an older one, who was removed could still lead them on"
+  /// Shows the invitation of a new key, if one of `slots` is or was a recipient's: a vault of one person needs none.
+  static func show(_ invitation: Invitation, afterNewKeyFor slots: [SlotSummary], _ context: Context) throws {
+    guard slots.contains(where: { $0.kind == .recipient }) else { return }
+    try show(
+      invitation,
+      "New invitation. Send it to machines that have not opened the vault since this change; an old one would let a removed "
+        + "user mislead them.", context)
+  }
 
+  /// - Parameter purpose: its use, in sentences.
   static func show(_ invitation: Invitation, _ purpose: String, _ context: Context) throws {
-    context.note("this is the invitation now; \(purpose). It is no secret, but has to come by a way that nobody can change:")
+    context.note("\(purpose) It is not secret, but send it over a channel nobody can tamper with:")
     try Output.line(invitation.description)
   }
 }

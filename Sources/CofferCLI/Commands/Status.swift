@@ -1,53 +1,94 @@
 internal import ArgumentParser
 internal import Coffer
 internal import CofferDefaults
+internal import CofferFormats
 internal import CofferTerminal
 internal import CofferVault
+internal import FoundationEssentials
 
-struct StatusCommand: Command {
+struct StatusCommand: OpeningCommand {
   static let configuration = CommandConfiguration(
-    commandName: "status", abstract: "One screen: the vault, what opens it, the agent, logins, and the domains of preferences.",
-    discussion: "Unlocks nothing and asks for nothing; logins are told where the agent holds the vault unlocked.")
+    commandName: "status", abstract: "Show the vault, the ways to unlock it, its last backup, the agent, logins and domains.",
+    discussion: """
+      Unlocks nothing and asks for nothing. Logins and the number of items are known while an agent holds the vault \
+      unlocked. Each option shows one part alone. --details and --logins unlock the vault as other commands do. --agent \
+      exits with 1 if no agent runs and with 69 if it does not hold the vault; --logins exits with 1 if nobody is logged in.
+      """)
 
   static var idleOptions: Set<String> { ["yes"] }
 
+  @Flag(help: "The unlocked vault: items, generation, key epoch, pin, log, history and slots.") var details = false
+  @Flag(help: "The agent: its vaults and how long it holds them.") var agent = false
+  @Flag(help: "Logins: hosts and accounts, the active ones, and when tokens expire. Never a token.") var logins = false
+  @Flag(help: "The paths in use. COFFER_HOME or --home moves them; otherwise the XDG variables apply.") var paths = false
+  @OptionGroup(title: "Unlocking") var unlocking: UnlockingOptions
   @OptionGroup var options: AnswerOptions
 
+  func validate() throws {
+    guard [details, agent, logins, paths].filter(\.self).count <= 1 else {
+      throw ValidationError("give one part, or none for all")
+    }
+  }
+
   func perform(_ context: Context) throws {
+    if details { return try VaultDetails.show(context) }
+    if agent { return try AgentDetails.show(context) }
+    if logins { return try LoginTable.show(context) }
+    if paths { return try Self.showPaths(context) }
+    try showAll(context)
+  }
+
+  private func showAll(_ context: Context) throws {
     let domains = try DefaultsDomain.list(in: context.places.defaults).map(\.name)
     let vault: LockedVault?
     do { vault = try context.lockedVault() } catch let error as StoreError {
       guard error.kind == .noVault, !context.readsMirror else { throw error }
       vault = nil
     }
+    let held = try held(context)
     let answer = Answer(
       vault: vault.map { vault in
         Answer.Vault(
           path: vault.place.description, id: vault.id.description, format: vault.formatVersion,
           slots: vault.slots.map(\.kind.description), problem: vault.ageProblem.map { "\($0.what); \($0.cure ?? "")" })
-      }, agent: AgentReport(try context.agentStatus()), session: try logins(context), domains: domains)
+      }, agent: AgentReport(try context.agentStatus()), session: held?.logins, domains: domains)
     if options.json { return try Output.line(JSONText.encode(answer)) }
-    if Output.isTerminal { return try Pager.show(sheet(answer, context, .output)) }
-    try Output.line(text(answer, context))
+    let backup = vault.flatMap { LastBackup(of: $0.id, context.places) }
+    if Output.isTerminal { return try Pager.show(sheet(answer, held?.contents ?? "", backup, context, .output)) }
+    try Output.line(text(answer, backup, context))
   }
 
-  /// Nil if the agent does not know them.
-  private func logins(_ context: Context) throws -> [LoginJSON]? {
+  private static func showPaths(_ context: Context) throws {
+    let places = context.places
+    let rows = [
+      ("vault", places.vault.text), ("defaults", places.defaults.appending("<domain>.plist").string),
+      ("state", places.state.string), ("run", places.run.string),
+    ]
+    guard !context.json else { return try Output.line(JSONText.encode(Dictionary(uniqueKeysWithValues: rows))) }
+    try Sheet.show(rows.map { [$0.0, $0.1] })
+  }
+
+  /// Nil if no agent holds the vault unlocked.
+  private func held(_ context: Context) throws -> (logins: [LoginJSON], contents: String)? {
     context.questions = .nowhere
     do {
       guard try context.agent() != nil else { return nil }
-      return try AuthAccounts(items: try context.items()).logins().map(LoginJSON.init)
+      let items = try context.items()
+      return (
+        try AuthAccounts(items: items).logins().map(LoginJSON.init), try Output.isTerminal && !options.json ? contents(items) : ""
+      )
     } catch let error as StoreError where [.locked, .noAgent].contains(error.kind) { return nil }  // It locked in between.
     catch let error as Failure where error.status == .locked { return nil }
   }
 
-  private func text(_ answer: Answer, _ context: Context) -> String {
+  private func text(_ answer: Answer, _ backup: LastBackup?, _ context: Context) -> String {
     var rows: [[String]] = []
     if let vault = answer.vault {
       rows.append(["vault", vault.path])
       rows.append(["", "id \(vault.id), format \(vault.format)"])
       rows.append(["", "opens with: \(vault.slots.joined(separator: ", "))"])
-      if let problem = vault.problem { rows.append(["", "problem: \(Printable.line(problem))"]) }
+      if let problem = vault.problem { rows.append(["", "problem: \(problem)"]) }
+      if let backup { rows.append(["backup", "\(Moment.text(backup.date))  \(backup.path)"]) }
     } else {
       rows.append(["vault", "none at \(context.places.vault); coffer init makes one"])
     }
@@ -62,11 +103,41 @@ struct StatusCommand: Command {
     return Columns.align(rows)
   }
 
+  /// `412 items, 1 expired, 2 expire soon`
+  private func contents(_ items: VaultItems) throws -> String {
+    var query = ItemQuery()
+    query.otherThan = LoginItems.pointers
+    let found = try items.find(query)
+    let time = LocalTime(), soon = time.now + AuditTime.month.seconds
+    var (expired, ending) = (0, 0)
+    for position in 0..<found.count {
+      guard let moment = try found[position].metadata.expires, moment < soon else { continue }
+      if moment <= time.now { expired += 1 } else { ending += 1 }
+    }
+    return "\(grouped(found.count)) item\(found.count == 1 ? "" : "s")" + (expired > 0 ? ", \(grouped(expired)) expired" : "")
+      + (ending > 0 ? ", \(grouped(ending)) expire\(ending == 1 ? "s" : "") soon" : "")
+  }
+
+  /// A backup is old after this many seconds: 30 days.
+  private static let oldBackup = 30.0 * 86_400
+
+  private func backup(_ backup: LastBackup?, _ display: Display) -> String {
+    guard let backup else { return Style.yellow.text("none yet", display) + "; coffer backup FILE makes one" }
+    let time = LocalTime()
+    let age = time.ago(backup.date)
+    let isOld = time.now.timeIntervalSince(backup.date) > Self.oldBackup
+    return (isOld ? Style.yellow.text(age, display) : age) + " (\(Printable.line(VaultPlace(backup.path).short)))"
+  }
+
   /// For a person, who knows a domain's name and not the vault's id.
-  private func sheet(_ answer: Answer, _ context: Context, _ display: Display) -> String {
+  private func sheet(
+    _ answer: Answer, _ contents: String, _ backup: LastBackup?, _ context: Context, _ display: Display
+  ) -> String {
     var rows: [(name: String, text: String)] = []
     if let vault = answer.vault {
-      rows = [("Vault", context.places.vault.short), ("Opens by", vault.slots.joined(separator: ", "))]
+      let place = context.places.vault.short + (contents.isEmpty ? "" : "   \(contents)")
+      rows = [("Vault", place), ("Opens by", vault.slots.joined(separator: ", "))]
+      if !context.readsMirror { rows.append(("Backup", self.backup(backup, display))) }
       if let problem = vault.problem { rows.append(("Problem", Style.red.text(Printable.line(problem), display))) }
     } else {
       rows = [("Vault", "none at \(context.places.vault.short); coffer init makes one")]
@@ -103,25 +174,5 @@ extension LockedVault {
       try checkAge()
       return nil
     } catch { return Failure(error) }
-  }
-}
-
-struct EnvCommand: Command {
-  static let configuration = CommandConfiguration(
-    commandName: "env", abstract: "Print the paths in use.",
-    discussion: "COFFER_HOME or --home moves all of them; otherwise the XDG variables apply.")
-
-  @OptionGroup var options: AnswerOptions
-
-  func perform(_ context: Context) throws {
-    let places = context.places
-    let rows = [
-      ("vault", places.vault.text), ("defaults", places.defaults.appending("<domain>.plist").string),
-      ("state", places.state.string), ("run", places.run.string),
-    ]
-    guard !options.json else {
-      return try Output.line(JSONText.encode(Dictionary(uniqueKeysWithValues: rows)))
-    }
-    try Sheet.show(rows.map { [$0.0, $0.1] })
   }
 }

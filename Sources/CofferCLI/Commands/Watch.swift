@@ -30,25 +30,6 @@ struct WatchCommand: OpeningCommand {
   }
 }
 
-struct DefaultsWatchCommand: Command {
-  static let configuration = CommandConfiguration(
-    commandName: "watch", abstract: "Print a line whenever a preference changes, whoever changes it.",
-    discussion: "Ends with control-C. Changes by programs that know nothing of coffer are seen too, without their process.")
-
-  @Argument(help: "The domain.") var domain: String
-  @Argument(help: "The key; the whole domain when left out.") var key: String?
-  @OptionGroup var options: AnswerOptions
-
-  func perform(_ context: Context) throws {
-    if let key { try StoredName.check(key) }
-    let store = try context.places.openDefaults(domain)
-    // A released store reports no changes.
-    try withExtendedLifetime(store) {
-      try ChangeLines(domain: domain, keys: key.map { [$0] } ?? [], context).run([(store: "defaults", feed: store.changes)])
-    }
-  }
-}
-
 final class WatchEnd: Sendable {
   private let failure = Mutex<(any Error)?>(nil)
 

@@ -43,11 +43,12 @@ final class Context {
     home: String?, vault: String?, quiet: Bool, json: Bool = false, yes: Bool = false, unlocking: UnlockingOptions? = nil
   ) throws {
     isVaultNamed = vault != nil
-    // As a variable it would be as good as none, and the command would go to another vault.
-    if let vault { _ = try VaultPlace.given(vault) }
     var named = ["COFFER_HOME": home, "COFFER_VAULT": vault].compactMapValues(\.self)
     for name in ["COFFER_HOME", "COFFER_VAULT"] where named[name] == nil { named[name] = ProcessEnvironment.value(name) }
     variables = named
+    if let home = named["COFFER_HOME"] { try GivenPath.checkIsOnNoServer(home, "folder") }
+    // Here for all commands. Empty as an option it would be as good as none, and the command would go to another vault.
+    if let vault = named["COFFER_VAULT"] { _ = try VaultPlace.given(vault) }
     places = try Self.places(named)
     self.quiet = quiet
     self.json = json
@@ -129,13 +130,17 @@ extension VaultPlace {
   static func given(_ text: String) throws -> VaultPlace {
     guard !text.isEmpty else { throw Failure.usage("the place of the vault is empty", try: "the path of the vault") }
     let place = VaultPlace(given: text)
-    if text.hasPrefix(VaultPlace.mirrorPrefix) {
-      let file = text.dropFirst(VaultPlace.mirrorPrefix.count)
-      // A URL may hold a password, and is not repeated.
-      guard !file.isEmpty, VaultPlace(String(file)).url == nil else {
-        throw Failure.usage("a mirror is a file", try: "mirror:FILE, as coffer vault mirror FILE made it")
-      }
+    let prefix = text.hasPrefix(VaultPlace.mirrorPrefix) ? VaultPlace.mirrorPrefix : ""
+    let path = String(text.dropFirst(prefix.count))
+    let isURL = VaultPlace(path).url != nil
+    // A URL may hold a password, and is not repeated.
+    guard prefix.isEmpty || !(path.isEmpty || isURL) else {
+      throw Failure.usage("a mirror is a file", try: "mirror:FILE, as coffer vault mirror FILE made it")
     }
+    guard !path.hasPrefix("~/") else {
+      throw Failure.usage("the shell did not expand the ~ of the vault's place", try: "\(prefix)$HOME\(path.dropFirst())")
+    }
+    if !isURL { try GivenPath.checkNamesNoFolder(path) }
     try place.check()
     return place
   }
@@ -149,20 +154,24 @@ extension VaultPlace {
 
   /// Checks that a vault can be made here, before somebody is asked for what shall open it.
   ///
-  /// - Throws: `.alreadyExists`; of a server what keeps it from saying so.
+  /// - Throws: `.alreadyExists` for a file; `.denied` for a folder or a link; of a server what keeps it from saying so.
   func checkIsFree() throws(StoreError) {
-    let cure: String
-    if let path {
-      guard FileFacts.exists(path) else { return }
-      cure = "use it, or another folder with --home DIR"
-    } else {
-      do throws(StoreError) { _ = try LockedVault.open(self, options: .withoutPins) } catch {
-        guard error.kind != .noVault else { return }
-        throw error
+    let found = try path.flatMap { (path) throws(StoreError) in try FileStatus(ofLinkAt: path) }
+    if path != nil, found == nil { return }
+    var what = "there is a vault already"
+    var cure = path == nil ? "use it, or another name after the #" : "use it, or another folder with --home DIR"
+    do throws(StoreError) { _ = try LockedVault.open(self, options: .withoutPins) } catch {
+      guard error.kind != .noVault else { return }
+      guard let found else { throw error }
+      switch error.kind {
+      case .notAVault: (what, cure) = (error.what, error.cure)
+      case .denied where !found.isRegular: throw error
+      // Such as for its mode: it may be anything.
+      case .denied: (what, cure) = ("there is a file already", "use it, if it is a vault; else move it away")
+      default: break
       }
-      cure = "use it, or another name after the #"
     }
-    throw StoreError(.alreadyExists, "there is a vault already", place: description, cure: cure)
+    throw StoreError(.alreadyExists, what, place: description, cure: cure)
   }
 }
 

@@ -29,7 +29,8 @@ struct UnlockingOptions: ParsableArguments {
   var invitation: [String] = []
 
   @Option(
-    help: ArgumentHelp("Refuse a vault older than this (its generation, as 'coffer vault status' prints it).", valueName: "n"))
+    help: ArgumentHelp("Refuse a vault older than this (its generation, as 'coffer status --details' prints it).", valueName: "n")
+  )
   var minGeneration: UInt64?
 
   @Flag(help: "Unlock in this process, even where an agent holds the vault.")

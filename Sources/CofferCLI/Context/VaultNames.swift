@@ -48,7 +48,7 @@ struct VaultNames {
   func unknown(_ name: String) throws -> Failure {
     let names = try all().map(\.name)
     let told = names.isEmpty ? "no vault has a name yet" : "the names are \(names.map(Printable.line).joined(separator: ", "))"
-    let add = "coffer vault name add \(Printable.line(name)) PATH gives a vault this one"
+    let add = "coffer vault use \(Printable.line(name)) PATH gives a vault this one"
     return Failure(
       StoreError(
         .noVault, "no vault has the name, and no file here either", key: name, place: context.places.vault.description,
@@ -74,7 +74,7 @@ struct VaultNames {
   /// - Throws: `.notFound`.
   func remove(_ name: String) throws {
     guard try path(of: name) != nil else {
-      throw StoreError(.notFound, "no vault has the name", key: name, cure: "coffer vault name list")
+      throw StoreError(.notFound, "no vault has the name", key: name, cure: "coffer vault use")
     }
     let store = try context.places.openDefaults(Settings.domain)
     try store.save(nil, for: Self.prefix + name)

@@ -118,8 +118,8 @@ struct CargoProvider {
     let token = try request.token ?? typed(registry)
     let items = try context.itemsToRead()
     // Neither a logout nor a replacement keeps an old token.
-    if let there = try HostCredential.candidates(request.service, request.account, in: items).first {
-      try HostCredential.replace(there, with: token, in: items, keeping: 0)
+    if let there = try HostCredential.first(request.service, request.account, in: items) {
+      try HostCredential.replace(there, of: request.service, with: token, in: items, keeping: 0)
     } else {
       let metadata = ItemMetadata(label: "Token of the registry \(registry)", contentType: "text/plain")
       let name = try ItemName(service: request.service, account: request.account ?? "")
@@ -137,10 +137,10 @@ struct CargoProvider {
 
   private func logout(_ request: Request) throws {
     let items = try context.itemsToRead()
-    guard let there = try HostCredential.candidates(request.service, request.account, in: items).first else {
+    guard let there = try HostCredential.first(request.service, request.account, in: items) else {
       return try refuse(Refusal(kind: "not-found"))
     }
-    try items.remove(there.name, if: there.isUnchanged)
+    try HostCredential.remove(there, of: request.service, in: items, context)
     try Output.line("{\"Ok\":{\"kind\":\"logout\"}}")
   }
 

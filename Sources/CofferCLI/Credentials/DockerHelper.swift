@@ -43,6 +43,15 @@ struct DockerHelper {
     context.reason = "docker wants to keep the password of \(server)."
     let items = try context.itemsToRead()
     let name = try ItemName(service: DockerConfig.service(of: server), account: user)
+    // A login with what get gave is no second credential.
+    let given = try HostCredential.first(name.service, nil, at: Self.origin(of: server), in: items) { item in
+      try GitCredential(item, in: items).map { (item, $0) }
+    }
+    if let (item, stored) = given, item.name.service != name.service, HostCredential.user(of: item).hasSameBytes(as: user),
+      SecretForm.areSame(stored.password, secret)
+    {
+      return
+    }
     let value = try secret.bytes.duplicate()
     let form = SecretForm(value, metadata: ItemMetadata(label: "Docker credentials of \(server)", contentType: "text/plain"))
     // One credential for each server: the previous user's would be handed out by chance.
@@ -73,30 +82,36 @@ struct DockerHelper {
     let server = try server()
     context.reason = "docker wants the password of \(server)."
     let items = try context.itemsToRead()
-    guard let item = try stored(server, items).first else { throw Refusal.notFound }
-    let found: SecretForm?
-    do { found = try items.get(item.name) } catch let error as StoreError {
+    let found: HostCredential?
+    do {
+      found = try HostCredential.find(DockerConfig.service(of: server), nil, at: Self.origin(of: server), in: items)
+    } catch let error as StoreError {
       guard error.kind == .expired else { throw error }
       throw Refusal.notFound
     }
     guard let found else { throw Refusal.notFound }
     // Docker takes text of several lines too, such as the JSON key of a registry.
-    guard found.bytes.withUnsafeBytes({ UTF8Validity.isValid($0) }) else {
+    guard found.secret.bytes.withUnsafeBytes({ UTF8Validity.isValid($0) }) else {
       throw StoreError(
-        .unsupported, "the value is no text, which is all that docker takes", key: item.name.description,
+        .unsupported, "the value is no text, which is all that docker takes", key: found.name.description,
         cure: "store it as text: docker login \(server)")
     }
-    try JSONText.write(
-      JSONText.encode(["ServerURL": server, "Username": item.name.account]), "Secret", found.bytes)
+    try JSONText.write(JSONText.encode(["ServerURL": server, "Username": found.user]), "Secret", found.secret.bytes)
+  }
+
+  /// Where docker sends a credential: without a scheme to HTTPS. A server with a user in it is none of docker's.
+  private static func origin(of server: String) -> Origin? {
+    guard let origin = Origin(server.contains("://") ? server : "https://" + server), origin.user == nil else { return nil }
+    return origin
   }
 
   private func erase() throws {
     let server = try server()
     context.reason = "docker wants to forget the password of \(server)."
     let items = try context.itemsToRead()
-    // Also restorable deleted items.
+    // Only what docker stored, also if deleted and restorable.
     let deleted = try items.deleted(service: DockerConfig.service(of: server)).map(\.item.name.item)
-    let names = try Set(stored(server, items).map(\.name) + deleted)
+    let names = try Set(items.list(service: DockerConfig.service(of: server)).map(\.name) + deleted)
     guard !names.isEmpty else { throw Refusal.notFound }
     try items.apply(names.sorted().map { .remove($0) })
   }
@@ -107,11 +122,6 @@ struct DockerHelper {
       (String(item.name.service.dropFirst(DockerConfig.servicePrefix.count)), item.name.account)
     }
     try Output.line(JSONText.encode(Dictionary(users) { $1 }))
-  }
-
-  /// The item written last comes first.
-  private func stored(_ server: String, _ items: VaultItems) throws -> [VaultItem] {
-    try items.list(service: DockerConfig.service(of: server)).sorted { $0.modified > $1.modified }
   }
 
   private func server() throws -> String {

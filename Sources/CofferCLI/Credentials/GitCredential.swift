@@ -2,6 +2,7 @@ internal import Coffer
 internal import CofferFormats
 internal import CofferStorage
 internal import CofferTerminal
+internal import CofferVault
 internal import FoundationEssentials
 
 /// A credential of git's: a password, or a ready header with its scheme, and their attributes.
@@ -55,6 +56,17 @@ struct GitCredential {
     self = found
   }
 
+  /// The credential of `item`, which is not renewed; nil if it has expired.
+  init?(_ item: VaultItem, in items: VaultItems) throws {
+    do {
+      guard let form = try items.get(item.name) else { return nil }
+      self = try GitCredential(form)
+    } catch let error as StoreError {
+      guard error.kind == .expired else { throw error.about(key: item.name.description) }
+      return nil
+    }
+  }
+
   private mutating func add(_ line: UnsafeRawBufferPointer) throws {
     guard let equals = line.firstIndex(of: UInt8(ascii: "=")) else { throw Self.damaged }
     let value = UnsafeRawBufferPointer(rebasing: line[(equals + 1)...])
@@ -90,7 +102,7 @@ struct GitCredential {
   }
 
   private static let damaged = StoreError(
-    .damaged, "the item is no git credential", cure: "coffer vault delete removes it; git will ask again")
+    .damaged, "the item is no git credential", cure: "coffer delete removes it; git will ask again")
 }
 
 struct SecretLines {

@@ -7,7 +7,7 @@ internal import FoundationEssentials
 
 /// Answers git's requests from the vault.
 ///
-/// A credential is the item whose service is `protocol://host`, with `/path` if git sends one (`credential.useHttpPath`),
+/// What it stores is the item whose service is `protocol://host`, with `/path` if git sends one (`credential.useHttpPath`),
 /// and whose account is the user. The path is part of the name: a password for one repository is not given to another.
 struct GitHelper {
   /// The prefix of our entries of `state[]`; entries of other helpers are ignored.
@@ -28,81 +28,51 @@ struct GitHelper {
 
   private var understands: Set<String> { Set(message.lists["capability[]"] ?? []) }
 
+  /// The first candidate that `body` takes, as for other programs. Where git sends a path, that of the host is meant only by
+  /// its login.
+  private func first<Found>(_ service: String, _ body: (VaultItem) throws -> Found?) throws -> Found? {
+    try HostCredential.first(
+      service, message.texts["username"], at: origin, ofWholeHost: message.texts["path"]?.isEmpty ?? true, in: items, body)
+  }
+
+  /// Nil for a host that is read in different ways: git decodes `%2f` in it.
+  private var origin: Origin? {
+    guard let scheme = message.texts["protocol"], let host = message.texts["host"],
+      !host.utf8.contains(where: { "/?#@".utf8.contains($0) })
+    else { return nil }
+    return Origin("\(scheme)://\(host)")
+  }
+
   // MARK: get
 
   /// Prints the credential, or nothing: git then asks the next helper, or its user.
   func get(_ service: String) throws {
-    for item in try candidates(service) {
-      guard let credential = try credential(item.name) else { continue }
-      if try answer(credential, item) { return }
+    _ = try first(service) { item -> Bool? in
+      if LoginItems.isToken(item) { return try answerByLogin(item.name) ? true : nil }
+      guard let credential = try GitCredential(item, in: items) else { return nil }
+      return try answer(credential, item) ? true : nil
     }
-    try answerByLogin()
   }
 
-  // MARK: Logins
-
-  /// The login at git's host; nil if there is none or it is another user's.
-  private func login() throws -> AuthAccounts.Login? {
-    guard message.texts["protocol"] == "https", let host = message.texts["host"]?.lowercased(), !host.isEmpty else { return nil }
-    let logins = try AuthAccounts(items: items).logins(of: host)
-    let user = message.texts["username"]
-    guard let user, user != AuthAccounts.unnamedUser else {
-      return logins.first { $0.isActive } ?? (logins.count == 1 ? logins.first : nil)
-    }
-    return logins.first { $0.account.hasSameBytes(as: user) }
-  }
-
-  /// Prints a login's token, renewed if it has ended. It never opens a browser: git does not wait for a person.
-  private func answerByLogin() throws {
-    guard let login = try login() else { return }
-    let name = try AuthAccounts(items: items).name(of: login)
+  /// Prints a login's token, renewed if it has ended. It never opens a browser: git does not wait for a person. False if the
+  /// token has ended and nothing renews it.
+  private func answerByLogin(_ name: ItemName) throws -> Bool {
     let token: SecretForm
     do { token = try LiveToken(items: items).token(of: name) } catch let error as StoreError {
       // git asks the next helper, or its user; the note gives the reason.
       guard [.expired, .loginRefused, .unreachable, .notFound].contains(error.kind) else { throw error }
-      return context.note("\(error.about(key: name.description))")
+      context.note("\(error.about(key: name.description))")
+      return [.loginRefused, .unreachable].contains(error.kind)
     }
-    guard let item = try items.item(name) else { return }
+    guard let item = try items.item(name) else { return false }
     var lines = SecretLines()
-    lines.add("username", try Self.oneLine(AuthAccounts.user(of: login.account), item))
+    lines.add("username", try Self.oneLine(AuthAccounts.user(of: name.account), item))
     lines.add("password", try Self.oneLine(token, item))
     if let expires = item.metadata.expires {
       lines.add("password_expiry_utc", String(UInt64(max(0, expires.timeIntervalSince1970))))
     }
     try Output.write(lines.bytes())
-  }
-
-  /// Whether `credential` is a login's token, which is kept only there.
-  private func isOfLogin(_ credential: GitCredential) throws -> Bool {
-    guard let login = try login(), !login.hasExpired else { return false }
-    return SecretForm.areSame(credential.password, try items.get(AuthAccounts(items: items).name(of: login)))
-  }
-
-  /// Makes the next request renew a login's token, if that token was refused.
-  private func expireLogin() throws {
-    guard let login = try login(), login.isRenewable, try isOfLogin(GitCredential(message)) else { return }
-    let name = try AuthAccounts(items: items).name(of: login)
-    guard let item = try items.item(name) else { return }
-    var metadata = item.metadata
-    metadata.expires = Date()
-    try items.apply([.describe(name, as: metadata, if: item.isUnchanged, keeping: 0)])
-  }
-
-  // MARK: Items
-
-  /// The item written last comes first.
-  private func candidates(_ service: String) throws -> [VaultItem] {
-    if let user = message.texts["username"] {
-      return try items.item(ItemName(service: service, account: user)).map { [$0] } ?? []
-    }
-    return try items.list(service: service).sorted { $0.modified > $1.modified }
-  }
-
-  private func credential(_ name: ItemName) throws -> GitCredential? {
-    do { return try items.get(name).map { try GitCredential($0) } } catch let error as StoreError {
-      guard error.kind == .expired else { throw error.about(key: name.description) }
-      return nil
-    }
+    return true
   }
 
   /// Prints `credential` as far as git understands it; false if git can use nothing of it.
@@ -147,7 +117,7 @@ struct GitHelper {
     StoreError(
       .unsupported, "a NUL, a carriage return or a newline is in it, which git's protocol cannot carry",
       key: item.name.description,
-      cure: "store the password without it: coffer vault set")
+      cure: "store the password without it: coffer set")
   }
 
   // MARK: store
@@ -157,10 +127,17 @@ struct GitHelper {
   func store(_ service: String) throws {
     let credential = GitCredential(message)
     guard credential.password != nil || credential.credential != nil, !credential.isExpired, !isTrue("ephemeral") else { return }
-    guard try !isOfLogin(credential) else { return }
     let name = try ItemName(service: service, account: message.texts["username"] ?? "")
-    if let stored = try self.credential(name), stored.isSame(as: credential) { return }
+    if let there = try items.item(name), try GitCredential(there, in: items)?.isSame(as: credential) == true { return }
+    guard try !isStoredElsewhere(credential, name) else { return }
     try items.set(credential.form(), for: name)
+  }
+
+  /// Whether get gives the password of `credential` by another item than `name`: a login, or a person's.
+  private func isStoredElsewhere(_ credential: GitCredential, _ name: ItemName) throws -> Bool {
+    let given = try first(name.service) { item in try GitCredential(item, in: items).map { (item.name, $0) } }
+    guard let (found, stored) = given, found != name, credential.credential == nil else { return false }
+    return SecretForm.areSame(credential.password, stored.password)
   }
 
   private func isTrue(_ key: String) -> Bool { ["1", "true", "yes", "on"].contains(message.texts[key]?.lowercased() ?? "") }
@@ -170,13 +147,31 @@ struct GitHelper {
   /// Removes a refused credential, also a deleted one that can be restored. If git names the password, one stored in the
   /// meantime stays.
   func erase(_ service: String) throws {
-    try expireLogin()
-    for item in try candidates(service) where try isRefused(item, { try credential(item.name) }) {
-      try items.remove(item.name, if: item.isUnchanged)
+    _ = try first(service) { item -> Bool? in
+      try eraseIfRefused(item, service)
+      return nil
     }
     for item in try deleted(service) where try isRefused(item, { try deletedCredential(item) }) {
       try items.remove(item.name, if: .absent)
     }
+  }
+
+  /// A login's token is renewed at the next request, if it can be. A person's item goes only with its password, and can be
+  /// brought back: a server may refuse git a password that is good elsewhere.
+  private func eraseIfRefused(_ item: VaultItem, _ service: String) throws {
+    let isOfGit = item.name.service.contains("://")
+    guard isOfGit || message.secrets["password"] != nil else { return }
+    guard try isRefused(item, { try GitCredential(item, in: items) }) else { return }
+    if LoginItems.isToken(item) {
+      guard try RenewableLogin.isRenewed(item, in: items) else { return }
+      var metadata = item.metadata
+      metadata.expires = Date()
+      try items.apply([.describe(item.name, as: metadata, if: item.isUnchanged, keeping: 0)])
+      return
+    }
+    guard try HostCredential.remove(item, of: service, in: items, context) else { return }
+    let cure = Trash.end(item, context) == nil ? "" : "; \(CommandText.vault("undelete", item.name)) brings it back"
+    context.note("the password of \(Printable.line(item.name.description)) was refused, and is deleted\(cure)")
   }
 
   /// The restorable deleted items of the message's user, or of all.

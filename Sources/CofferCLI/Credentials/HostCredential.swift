@@ -4,8 +4,8 @@ internal import CofferStorage
 internal import CofferVault
 internal import FoundationEssentials
 
-/// A credential for a program that asks by a URL, a host or an item's name. It is the item that git's helper or
-/// `coffer auth login` stored, so that there is one token in one place.
+/// A credential for a program that asks by a URL, a host or an item's name. It is the item that a login, a person or git's
+/// helper stored, so that there is one token in one place.
 struct HostCredential {
   let name: ItemName
   let secret: SecretForm
@@ -13,29 +13,32 @@ struct HostCredential {
   let expires: Date?
   let item: VaultItem
 
-  var user: String { LoginItems.isToken(item) ? AuthAccounts.user(of: name.account) : name.account }
+  var user: String { Self.user(of: item) }
 
-  /// The credential for `service`; nil if nothing is stored.
-  ///
-  /// Tried in this order: the item of exactly that service; for an HTTPS URL the login of its host; for any URL git's item
-  /// for its scheme and host. Among several accounts it is the given one, or that of the URL; otherwise the active login,
-  /// then the last one written.
+  static func user(of item: VaultItem) -> String {
+    LoginItems.isToken(item) ? AuthAccounts.user(of: item.name.account) : item.name.account
+  }
+
+  /// The first credential of ``first(_:_:at:ofWholeHost:in:_:)``; nil if nothing is stored.
   ///
   /// A server login's token is renewed if it has ended.
   ///
   /// - Throws: `.expired` if all stored credentials have expired; the errors of ``LiveToken``.
-  static func find(_ service: String, _ account: String?, in items: VaultItems) throws -> HostCredential? {
+  static func find(_ service: String, _ account: String?, at origin: Origin?, in items: VaultItems) throws -> HostCredential? {
     var expired: StoreError?
-    for item in try candidates(service, account, in: items) {
-      do throws(StoreError) {
-        if let found = try HostCredential(item, in: items) { return found }
-      } catch {
+    let found = try first(service, account, at: origin, in: items) { item -> HostCredential? in
+      do throws(StoreError) { return try HostCredential(item, in: items) } catch {
         guard error.kind == .expired else { throw error }
         expired = expired ?? error.about(key: item.name.description)
+        return nil
       }
     }
-    if let expired { throw expired }
-    return nil
+    if found == nil, let expired { throw expired }
+    return found
+  }
+
+  static func find(_ service: String, _ account: String?, in items: VaultItems) throws -> HostCredential? {
+    try find(service, account, at: Origin(service), in: items)
   }
 
   /// Like ``find(_:_:in:)``, for a credential that must exist.
@@ -68,23 +71,77 @@ struct HostCredential {
     expires = credential.expiry.map { Date(timeIntervalSince1970: Double($0)) }
   }
 
-  /// The candidates, the likeliest first; no value is opened.
-  static func candidates(_ service: String, _ account: String?, in items: VaultItems) throws -> [VaultItem] {
-    let origin = Origin(service)
-    let account = account ?? origin?.user
-    var found = try stored(service, account, in: items)
-    guard let origin else { return found }
-    if origin.service != service, origin.service != origin.name { found += try stored(origin.service, account, in: items) }
-    if origin.scheme == "https" {
-      found += try stored(origin.host, account == AuthAccounts.unnamedUser ? nil : account, in: items).filter(
-        LoginItems.isToken)
+  /// What `body` makes of the first candidate that it takes. No value is opened, and nothing is looked up beyond that one.
+  ///
+  /// In this order: the item of exactly `service`; for HTTPS the login of the host; the item of scheme and host; for HTTPS the
+  /// item of the bare host. Among several accounts it is the given one, or that of the URL; otherwise the active login, then
+  /// the last one written.
+  ///
+  /// - Parameters:
+  ///   - origin: where the credential goes; nil if `service` is no place.
+  ///   - ofWholeHost: false if a path of the host has credentials of its own.
+  static func first<Found>(
+    _ service: String, _ account: String?, at origin: Origin?, ofWholeHost: Bool = true, in items: VaultItems,
+    _ body: (VaultItem) throws -> Found?
+  ) throws -> Found? {
+    var seen: Set<ItemName> = []
+    func taken(_ found: [VaultItem]) throws -> Found? {
+      for item in found where seen.insert(item.name).inserted {
+        if let found = try body(item) { return found }
+      }
+      return nil
     }
-    let known = Set(found.map(\.name))
-    return try found + stored(origin.name, account, in: items).filter { !known.contains($0.name) }
+    let account = account ?? origin?.user
+    if let found = try taken(stored(service, account, in: items)) { return found }
+    guard let origin else { return nil }
+    if origin.service != service, origin.service != origin.name,
+      let found = try taken(stored(origin.service, account, in: items))
+    {
+      return found
+    }
+    let isSecure = origin.scheme == "https"
+    if isSecure {
+      let logins = try stored(origin.host, account == AuthAccounts.unnamedUser ? nil : account, in: items)
+      if let found = try taken(logins.filter(LoginItems.isToken)) { return found }
+    }
+    guard ofWholeHost else { return nil }
+    if let found = try taken(stored(origin.name, account, in: items)) { return found }
+    return isSecure ? try taken(bare(origin.host, account, in: items)) : nil
   }
 
-  /// Replaces the secret of `item`. A login keeps nothing that would renew another token.
-  static func replace(_ item: VaultItem, with secret: SecretForm, in items: VaultItems, keeping: Int? = nil) throws {
+  static func first(_ service: String, _ account: String?, in items: VaultItems) throws -> VaultItem? {
+    try first(service, account, at: Origin(service), in: items) { $0 }
+  }
+
+  /// The items of a person, whose service is `host` in any case. Nothing but the name and the last write decides: imports
+  /// and other programs write the rest.
+  private static func bare(_ host: String, _ account: String?, in items: VaultItems) throws -> [VaultItem] {
+    guard !AuthAccounts.isOwn(service: host) else { return [] }
+    var query = ItemQuery()
+    query.texts = [host]
+    return try items.find(query).items().filter { item in
+      item.name.service.lowercased().hasSameBytes(as: host) && account.map(item.name.account.hasSameBytes(as:)) ?? true
+        && !item.isOfLogin && item.metadata.contentType != GitCredential.contentType
+    }.sorted { $0.modified > $1.modified }
+  }
+
+  /// Whether `item` is a person's item of a bare host, which a program found by the URL `service`.
+  private static func isBare(_ item: VaultItem, of service: String) -> Bool {
+    !LoginItems.isToken(item) && !item.name.service.contains("://") && service.contains("://")
+  }
+
+  /// Removes `item` for good, but a person's so that it can be brought back. Says whether it was a person's.
+  @discardableResult
+  static func remove(_ item: VaultItem, of service: String, in items: VaultItems, _ context: Context) throws -> Bool {
+    let isBare = isBare(item, of: service)
+    try items.remove(item.name, if: item.isUnchanged, keptUntil: isBare ? Trash.end(item, context) : nil)
+    return isBare
+  }
+
+  /// Replaces the secret of `item`. A login keeps nothing that would renew another token, and a person's item its history.
+  static func replace(
+    _ item: VaultItem, of service: String, with secret: SecretForm, in items: VaultItems, keeping: Int? = nil
+  ) throws {
     guard !LoginItems.isToken(item) else {
       return try AuthAccounts(items: items).store(
         secret.bytes.duplicate(), item.name.service, item.name.account, expires: nil)
@@ -92,7 +149,8 @@ struct HostCredential {
     var metadata = item.metadata
     // The description of the previous value does not apply to this one.
     (metadata.expires, metadata.contentType) = (nil, "text/plain")
-    try items.set(secret.with(metadata), for: item.name, if: item.isUnchanged, keeping: keeping)
+    let kept = isBare(item, of: service) ? nil : keeping
+    try items.set(secret.with(metadata), for: item.name, if: item.isUnchanged, keeping: kept)
   }
 
   private static func stored(_ service: String, _ account: String?, in items: VaultItems) throws -> [VaultItem] {
@@ -117,8 +175,25 @@ extension SecretForm {
     guard isLine else {
       throw StoreError(
         .unsupported, "the value is no line of text, which is all that \(program) takes", key: name.description,
-        cure: "store it without a NUL or a line's end: coffer vault set")
+        cure: "store it without a NUL or a line's end: coffer set")
     }
     return self
+  }
+}
+
+extension AuthAccounts {
+  /// The token of ``login(_:_:)``; where `host` has none, the credential that other programs get for it, which is never
+  /// renewed.
+  ///
+  /// - Throws: errors of ``login(_:_:)`` and ``LiveToken``.
+  func token(_ host: String?, _ account: String?, fresh: Bool) throws -> (host: String, account: String, token: SecretForm) {
+    let tokens = LiveToken(items: items)
+    do {
+      let login = try login(host, account)
+      return (login.host, login.account, try tokens.token(of: name(of: login), fresh: fresh))
+    } catch let error as StoreError where error.kind == .notFound {
+      guard let host, let found = try HostCredential.find("https://\(host)", account, in: items) else { throw error }
+      return (host, found.name.account, try fresh ? tokens.token(of: found.name, fresh: true) : found.secret)
+    }
   }
 }

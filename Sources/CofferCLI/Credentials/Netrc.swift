@@ -24,10 +24,7 @@ struct Netrc {
       guard !machines.contains(where: { $0.host == origin.machine }) else {
         throw Failure.usage("'\(Printable.line(origin.machine))' is given twice", try: "one user for each host")
       }
-      // An import from a netrc has only the machine's name, as in netrc.
-      let found =
-        try HostCredential.find(origin.service, origin.user, in: items)
-        ?? HostCredential.get(origin.machine, origin.user, in: items)
+      let found = try HostCredential.get(origin.service, origin.user, in: items)
       let user = found.user
       guard Self.isWord(origin.machine), Self.isWord(user),
         found.secret.bytes.withUnsafeBytes({ $0.allSatisfy(Self.isPlain) && !$0.isEmpty })

@@ -35,6 +35,7 @@ struct Origin {
     let port = ["https": ":443", "http": ":80"][scheme]
     let whole = String(Substring(address)).lowercased()
     host = port.flatMap { whole.hasSuffix($0) ? String(whole.dropLast($0.count)) : nil } ?? whole
+    guard !host.isEmpty else { return nil }
     user = at.flatMap { authority[..<$0].split(separator: UInt8(ascii: ":"), omittingEmptySubsequences: false).first }
       .flatMap { PercentEncoding.decode($0) }.flatMap { String(validating: $0, as: UTF8.self) }.flatMap { $0.isEmpty ? nil : $0 }
     let path = String(Substring(rest[authority.endIndex...].prefix { !"?#".utf8.contains($0) }))

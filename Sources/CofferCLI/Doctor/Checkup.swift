@@ -193,7 +193,7 @@ struct Checkup {
     MemoryFolder.abandoned(places).map { path in
       Finding(
         check, .problem, "a command that was killed left a secret in memory", place: path.string,
-        cure: "the next coffer vault edit wipes it; or rm -r \(path)")
+        cure: "the next coffer edit wipes it; or rm -r \(path)")
     }
   }
 }
@@ -213,16 +213,30 @@ struct Finding: Encodable {
   let what: String
   let place: String?
   let cure: String
+  /// The secrets in the clear in the file at `place`; nil for another finding.
+  var secrets: PlainSecrets?
+
+  private enum CodingKeys: String, CodingKey { case check, severity, what, place, cure }
 
   init(_ check: String, _ severity: Severity, _ what: String, place: String? = nil, cure: String) {
     self.check = check
     self.severity = severity
     self.what = what
-    self.place = place
+    self.place = place.map(Printable.withoutPasswords)
     self.cure = cure
   }
 
   init(_ check: String, _ error: StoreError) {
     self.init(check, .problem, error.what, place: error.place, cure: error.commandCure)
   }
+}
+
+/// Secrets in a file, counted for people.
+struct PlainSecrets {
+  let count: Int
+  /// Of one of them: `password`.
+  let noun: String
+  let owner: String
+  /// Whether `doctor --fix` moves them.
+  let canMove: Bool
 }

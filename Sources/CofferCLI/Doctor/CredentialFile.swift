@@ -16,10 +16,16 @@ struct CredentialFile {
 
   var program: Substring { owner.prefix { $0 != " " } }
 
-  func holdsSecret(_ text: String) -> Bool {
-    text.split(whereSeparator: \.isNewline).contains { line in
-      line.contains(sign) && !(variable.map(line.contains) ?? false)
-    }
+  /// `password`, `token` or `key`, as in ``owner``.
+  var noun: String {
+    let word = owner.split(separator: " ").last ?? ""
+    return String(word.hasSuffix("s") ? word.dropLast() : word)
+  }
+
+  /// The number of secrets, as far as their signs tell.
+  func secrets(in text: String) -> Int {
+    text.split(whereSeparator: \.isNewline).filter { !(variable.map($0.contains) ?? false) }
+      .reduce(0) { $0 + (sign == "@" ? ($1.contains(sign) ? 1 : 0) : $1.ranges(of: sign).count) }
   }
 
   /// The files of a user whose home is `home` and whose settings are in `config`, and the files `git` of git's `store`.
@@ -27,35 +33,34 @@ struct CredentialFile {
     let git = git.map { path in
       CredentialFile(
         path: path, sign: "@", variable: nil, owner: "git keeps passwords",
-        cure: "coffer vault import --from git-credentials \(path); coffer install, which names git's setting; remove the file",
+        cure: "coffer import --from git-credentials \(path); coffer install, which names git's setting; remove the file",
         format: .gitCredentials)
     }
     return git + [
       CredentialFile(
         path: home.appending(".docker").appending("config.json"), sign: "\"auth\":", variable: nil,
         owner: "docker keeps passwords",
-        cure: "coffer vault import --from docker; coffer install; in the file \"credsStore\": \"coffer\" and no \"auths\"",
+        cure: "coffer import --from docker; coffer install; in the file \"credsStore\": \"coffer\" and no \"auths\"",
         format: .docker),
       CredentialFile(
         path: home.appending(".netrc"), sign: "password", variable: nil, owner: "curl and others find passwords",
-        cure: "coffer vault set netrc --file ~/.netrc; coffer run --file NETRC=coffer://netrc -- "
-          + "sh -c 'curl --netrc-file \"$NETRC\" …'; remove the file", format: .netrc,
-        afterwards: "coffer inject makes a netrc of a template with references"),
+        cure: "coffer import --from netrc; coffer run --netrc HOST -- sh -c 'curl --netrc-file \"$NETRC\" …'; "
+          + "remove the file", format: .netrc,
+        afterwards: "coffer run --netrc HOST -- sh -c 'curl --netrc-file \"$NETRC\" …'"),
       CredentialFile(
         path: home.appending(".npmrc"), sign: "_authToken=", variable: "${", owner: "npm keeps a token",
-        cure: "coffer vault set npm; _authToken=${NPM_TOKEN} in the file; coffer run --env NPM_TOKEN=coffer://npm -- npm …"),
+        cure: "coffer set npm; _authToken=${NPM_TOKEN} in the file; coffer run --env NPM_TOKEN=coffer://npm -- npm …"),
       CredentialFile(
         path: home.appending(".pypirc"), sign: "password", variable: nil, owner: "twine keeps a password",
-        cure: "coffer vault set pypi; coffer run --env TWINE_PASSWORD=coffer://pypi -- twine …; remove the line"),
+        cure: "coffer set pypi; coffer run --env TWINE_PASSWORD=coffer://pypi -- twine …; remove the line"),
       CredentialFile(
         path: home.appending(".aws").appending("credentials"), sign: "aws_secret_access_key", variable: nil,
         owner: "aws keeps a key",
-        cure: "coffer vault import --from aws; coffer run --env AWS_SECRET_ACCESS_KEY=coffer://aws/default … -- aws …; "
-          + "remove the line", format: .aws,
-        afterwards: "coffer run --env AWS_ACCESS_KEY_ID=… --env AWS_SECRET_ACCESS_KEY=coffer://aws/PROFILE -- aws …"),
+        cure: "coffer import --from aws; credential_process = coffer helper aws PROFILE in place of the key's lines",
+        format: .aws),
       CredentialFile(
         path: config.appending("gh").appending("hosts.yml"), sign: "oauth_token:", variable: nil, owner: "gh keeps a token",
-        cure: "coffer vault import --from gh; coffer run --env GH_TOKEN=coffer://github.com -- gh …; gh auth logout", format: .gh,
+        cure: "coffer import --from gh; coffer run --env GH_TOKEN=coffer://github.com -- gh …; gh auth logout", format: .gh,
         afterwards: "coffer run --env GH_TOKEN=coffer://github.com -- gh …"),
     ]
   }

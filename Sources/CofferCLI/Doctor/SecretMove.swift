@@ -54,7 +54,7 @@ struct SecretMove {
     guard !chosen.isEmpty else { return }
     try store(chosen)
     if format == .gitCredentials { try GitHelperSetting(context).add() }
-    var cuts = chosen.flatMap(\.cuts)
+    var cuts = chosen.flatMap(cuts)
     if format == .docker { cuts += try DockerHelperSetting.cuts(opened.text, opened.path.string) }
     if try !replace(opened, cuts) {
       context.note("\(opened.path) is rewritten, and its old content may still be on the disk: the file has another name")
@@ -64,6 +64,15 @@ struct SecretMove {
     if let afterwards = file.afterwards, chosen.count == entries.count {
       context.note("\(file.program) finds nothing there any more: \(afterwards)")
     }
+  }
+
+  /// The cuts of `entry`. In the place of its key, aws finds the command that gives it.
+  private func cuts(of entry: Entry) -> [ImportedEntry.Cut] {
+    var cuts = entry.cuts
+    if format == .aws, !cuts.isEmpty {
+      cuts[0].stub = "credential_process = coffer helper aws \(CommandText.quoted(entry.name.account))\n"
+    }
+    return cuts
   }
 
   /// Writes the file without `cuts`, as ``ScrubbedFile/replace(_:)`` does; git's own file under git's lock.
@@ -133,9 +142,19 @@ struct SecretMove {
   private func wayBarred(_ text: borrowing SecretBytes, _ place: String) throws -> String? {
     switch format {
     case .gitCredentials: ProgramPath.lacks("git-credential-coffer")
+    case .aws: Self.otherSource(text) ?? ProgramPath.lacks("coffer")
     case .docker: try DockerHelperSetting.obstacle(text, place) ?? ProgramPath.lacks("docker-credential-coffer")
     default: nil
     }
+  }
+
+  /// Why the helper would not be the only source of a profile in the credentials `text`: aws refuses a name that is there
+  /// twice.
+  private static func otherSource(_ text: borrowing SecretBytes) -> String? {
+    let profiles = text.withUnsafeBytes { String(decoding: $0, as: UTF8.self).lowercased() }.split(separator: "\n[")
+    let isBoth = profiles.contains { $0.contains("aws_secret_access_key") && $0.contains("credential_process") }
+    guard isBoth else { return nil }
+    return "a profile has a key and a credential_process: remove one of them"
   }
 
   private func refusal(_ entry: Entry) throws -> String? {

@@ -14,9 +14,12 @@ struct SecretSearch {
   func findings(_ check: String) -> [Finding] {
     preferences().map { secret in
       let (key, domain) = (Printable.line(secret.name), secret.domain)
-      return Finding(
+      var finding = Finding(
         check, .warning, "'\(key)' of domain '\(domain.name)': \(secret.reason)", place: domain.file.string,
         cure: "coffer set '\(key)' --secret --domain \(domain.name), and read it as a secret from then on")
+      finding.secrets = PlainSecrets(
+        count: 1, noun: "value", owner: domain.name, canMove: secret.isSimple && domain.name != Settings.domain)
+      return finding
     }
       + remnants().map { secret in
         let place = secret.file.map(\.string)
@@ -32,7 +35,10 @@ struct SecretSearch {
             cure: "look at the file by hand")
         }
         let cure = file.format == nil ? file.cure : "coffer doctor --fix; or \(file.cure)"
-        return Finding(check, .warning, "\(file.owner) in the clear", place: file.path.string, cure: cure)
+        var finding = Finding(check, .warning, "\(file.owner) in the clear", place: file.path.string, cure: cure)
+        finding.secrets = PlainSecrets(
+          count: looked.count, noun: file.noun, owner: String(file.program), canMove: file.format != nil)
+        return finding
       }
   }
 
@@ -86,6 +92,8 @@ struct SecretSearch {
     let file: CredentialFile
     /// Why that cannot be told; nil if it does.
     let unseen: String?
+    /// The secrets in it.
+    var count = 0
   }
 
   func files() -> [Looked] {
@@ -95,8 +103,8 @@ struct SecretSearch {
     let git = standard + Set(named).sorted { $0.string < $1.string }
     return CredentialFile.known(home: home, config: config(home), git: git).compactMap { file in
       do {
-        guard let text = try Self.text(file.path), file.holdsSecret(text) else { return nil }
-        return Looked(file: file, unseen: nil)
+        guard let text = try Self.text(file.path), case let count = file.secrets(in: text), count > 0 else { return nil }
+        return Looked(file: file, unseen: nil, count: count)
       } catch { return Looked(file: file, unseen: SecretMove.reason(error)) }
     }
   }

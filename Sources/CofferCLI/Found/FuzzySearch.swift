@@ -4,26 +4,59 @@ internal import CofferVault
 /// Finds items by the letters of words in their order, with others between them: `ghb` finds `github.com`. A lowercase word
 /// matches any case; a word with a capital only the same case.
 struct FuzzySearch {
-  private let words: [[Character]]
+  /// A text to search, and the same in lowercase.
+  struct Text {
+    fileprivate let exact: [Character], folded: [Character]
 
-  init(_ words: [String]) { self.words = words.map(Array.init) }
+    init(_ text: some StringProtocol) {
+      exact = Array(text)
+      let lowercase = Array(text.lowercased())
+      folded = lowercase == exact ? exact : lowercase
+    }
+  }
+
+  private let words: [(letters: [Character], isExact: Bool)]
+
+  init(_ words: [String]) {
+    self.words = words.map { word in
+      let isExact = word.contains(where: \.isUppercase)
+      return (Array(isExact ? word : word.lowercased()), isExact)
+    }
+  }
 
   /// The items that match every word, the best first. Equal ones stay ordered by name.
   func best(of items: ItemDescriptions) throws -> [VaultItem] {
     var found: [(item: VaultItem, cost: Int)] = []
     for position in 0..<items.count {
       let item = try items[position]
-      if let cost = cost(of: item) { found.append((item, cost)) }
+      if let cost = cost(in: Self.texts(of: item)) { found.append((item, cost)) }
     }
     // A sort that keeps the order of equals.
     return found.enumerated().sorted { ($0.element.cost, $0.offset) < ($1.element.cost, $1.offset) }.map(\.element.item)
   }
 
-  private func cost(of item: VaultItem) -> Int? {
-    let texts = [item.name.description, item.metadata.label].map(Array.init)
+  /// The texts of an item that are searched.
+  ///
+  /// - Parameter most: the characters of each text.
+  static func texts(of item: VaultItem, most: Int = .max) -> [Text] {
+    [item.name.description, item.metadata.label].map { Text($0.prefix(most)) }
+  }
+
+  /// The indices of the texts, of which one matches each word, the best first. Equal ones stay in their order.
+  func best(of texts: [[Text]]) -> [Int] {
+    guard !words.isEmpty else { return Array(texts.indices) }
+    var found: [(index: Int, cost: Int)] = []
+    for (index, texts) in texts.enumerated() {
+      if let cost = cost(in: texts) { found.append((index, cost)) }
+    }
+    return found.sorted { ($0.cost, $0.index) < ($1.cost, $1.index) }.map(\.index)
+  }
+
+  private func cost(in texts: [Text]) -> Int? {
     var sum = 0
     for word in words {
-      guard let least = texts.compactMap({ Self.cost(of: word, in: $0) }).min() else { return nil }
+      let costs = texts.compactMap { Self.cost(of: word.letters, in: word.isExact ? $0.exact : $0.folded) }
+      guard let least = costs.min() else { return nil }
       sum += least
     }
     return sum
@@ -33,26 +66,20 @@ struct FuzzySearch {
   /// match.
   static func cost(of word: [Character], in text: [Character]) -> Int? {
     guard let first = word.first else { return 0 }
-    let isExact = word.contains(where: \.isUppercase)
-    func isSame(_ wanted: Character, _ found: Character) -> Bool {
-      wanted == found || (!isExact && wanted.lowercased() == found.lowercased())
-    }
     var best: Int?
-    for start in text.indices where isSame(first, text[start]) {
+    for start in text.indices where text[start] == first {
       var (cost, at) = (start == 0 || !text[start - 1].isLetter ? 0 : 1, start)
-      var isWhole = true
       for wanted in word.dropFirst() {
-        guard let next = text[(at + 1)...].firstIndex(where: { isSame(wanted, $0) }) else {
-          isWhole = false
-          break
-        }
+        // Later starts leave fewer letters: if the rest is not found now, it never is.
+        guard let next = text[(at + 1)...].firstIndex(of: wanted) else { return best }
         let gap = next - at - 1
         cost += gap == 0 ? 0 : gap + 1
         at = next
+        // A hostile text has many starts, each with a match at its end.
+        if let best, cost >= best { break }
       }
-      // Later starts leave fewer letters: if the rest is not found now, it never is.
-      guard isWhole else { break }
       best = min(best ?? .max, cost)
+      if best == 0 { break }
     }
     return best
   }

@@ -1,6 +1,6 @@
-internal import ArgumentParser
 internal import Coffer
-internal import CofferStorage
+internal import CofferFormats
+internal import CofferPlatform
 internal import CofferTerminal
 internal import CofferVault
 internal import FoundationEssentials
@@ -10,7 +10,7 @@ enum ItemTable {
   /// Items that are printed together: enough for few system calls, few enough to be held.
   private static let chunk = 512
 
-  /// Prints items; JSON includes the names of their fields.
+  /// Prints items; JSON includes the names of their fields, and a terminal marks them.
   static func show(_ items: [VaultItem], json: Bool, _ fields: [ItemName: [String]]) throws {
     try show(items.count, json: json, fields) { items[$0] }
   }
@@ -24,15 +24,22 @@ enum ItemTable {
     _ count: Int, json: Bool, _ fields: [ItemName: [String]], _ item: (Int) throws -> VaultItem
   ) throws {
     if json { return try showJSON(count, fields, item) }
-    if Output.isTerminal { return try table((0..<count).map(item)).show() }
-    var widths = Columns.Widths()
-    for position in 0..<count { widths.add(cells(try item(position))) }
+    if Output.isTerminal { return try table((0..<count).map(item), fields).show() }
     for start in stride(from: 0, to: count, by: chunk) {
-      try Output.line(Columns.align(try (start..<min(count, start + chunk)).map { cells(try item($0)) }, widths))
+      try Output.line(Columns.tabs((start..<min(count, start + chunk)).map { row(try item($0)) }))
     }
   }
 
-  private static func cells(_ item: VaultItem) -> [String] { [item.name.service, item.name.account, item.metadata.label] }
+  private static func row(_ item: VaultItem) -> [String] {
+    row(
+      item.name.description, store: "vault", label: item.metadata.label, modified: item.modified,
+      expires: item.metadata.expires)
+  }
+
+  /// The line of an item or a preference for a program.
+  static func row(_ name: String, store: String, label: String = "", modified: Date? = nil, expires: Date? = nil) -> [String] {
+    [name, store, label, modified.map(Moment.text) ?? "", expires.map(Moment.text) ?? ""]
+  }
 
   private static func showJSON(_ count: Int, _ fields: [ItemName: [String]], _ item: (Int) throws -> VaultItem) throws {
     guard count > 0 else { return try Output.line("[]") }
@@ -48,21 +55,38 @@ enum ItemTable {
     }
   }
 
-  /// For a person, with marks for new and expired items.
-  static func table(_ items: [VaultItem], _ time: LocalTime = LocalTime()) -> Table {
+  /// For a person, with marks for secret fields, and for new and expired items.
+  private static func table(_ items: [VaultItem], _ fields: [ItemName: [String]], _ time: LocalTime = LocalTime()) -> Table {
     Table(
       columns: [
-        .text("SERVICE"), .text("ACCOUNT"), .text("LABEL", rank: 2), .fixed("CHANGED", rank: 3), .fixed("EXPIRES", rank: 1),
+        .text("SERVICE"), .text("ACCOUNT"), .text("LABEL", rank: 2), .fixed("", rank: 3), .fixed("CHANGED", rank: 4),
+        .fixed("EXPIRES", rank: 1),
       ],
       rows: items.map { item in
-        let expires = item.metadata.expires
-        return [
+        [
           Table.Cell(item.name.service), Table.Cell(item.name.account), Table.Cell(item.metadata.label),
-          Table.Cell(time.ago(item.modified), .dim),
-          Table.Cell(expires.map(time.expiry) ?? "", expires.map { $0 <= time.now } ?? false ? .red : nil),
+          Table.Cell(marks(fields[item.name] ?? [])), Table.Cell(time.ago(item.modified), .dim),
+          Table.Cell(item.metadata.expires.map(time.expiry) ?? "", item.hasExpired(at: time.now) ? .red : nil),
         ]
-      }, footer: total(items.count))
+      }, footer: total(items, time))
   }
 
-  static func total(_ count: Int) -> String { count == 0 ? "no items" : "\(grouped(count)) item\(count == 1 ? "" : "s")" }
+  /// `⏱ ⚿2`: a one-time code, and two other fields.
+  static func marks(_ fields: [String], _ display: Display = .output) -> String {
+    let others = fields.count { $0 != OneTimeURI.field }
+    return [
+      others < fields.count ? Sign.code.text(display) : "", others > 0 ? Sign.fields.text(display) + String(others) : "",
+    ].filter { !$0.isEmpty }.joined(separator: " ")
+  }
+
+  /// `3 items · 1 expired`
+  static func total(_ items: [VaultItem], _ time: LocalTime = LocalTime()) -> String {
+    let expired = items.count { $0.hasExpired(at: time.now) }
+    return (items.isEmpty ? "no items" : "\(grouped(items.count)) item\(items.count == 1 ? "" : "s")")
+      + (expired > 0 ? "\(Sign.between.text(.output))\(grouped(expired)) expired" : "")
+  }
+}
+
+extension VaultItem {
+  func hasExpired(at now: Date) -> Bool { metadata.expires.map { $0 <= now } ?? false }
 }

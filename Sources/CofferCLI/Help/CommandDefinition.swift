@@ -67,16 +67,20 @@ struct CommandDefinition {
   var positionals: [ArgumentDefinition] { arguments.filter { $0.kind == .positional } }
   var unlocks: Bool { arguments.contains { $0.opensVault } }
 
-  /// The words of a command line, without those that every command takes.
   var usage: String {
     if let usage = configuration.usage { return usage }
-    if isFamily { return "\(name) <command>" }
-    let own = arguments.filter { !$0.opensVault && !$0.isCommon && $0.kind != .positional }.map(\.use)
-    return ([name] + own + ["[<options>]"] + positionals.map(\.use)).joined(separator: " ")
+    return isFamily ? "\(name) COMMAND" : ([name] + positionals.map(\.use) + ["[options]"]).joined(separator: " ")
   }
 
-  /// The same without any option, for a list of several.
-  var briefUsage: String { configuration.usage ?? ([name, "[<options>]"] + positionals.map(\.use)).joined(separator: " ") }
+  /// The command's own options that its first page of help shows, in the order of the declaration: at most 12, the required
+  /// ones before those that an example of the command has, and those before all others.
+  var everyday: [ArgumentDefinition] {
+    let own = arguments.filter { $0.kind != .positional && !$0.opensVault && !$0.isCommon }
+    let examples = Set(Example.of(path).flatMap { $0.line.split(separator: " ").map(String.init) })
+    let ranks = own.map { !$0.isOptional ? 0 : $0.spellings.contains(where: examples.contains) ? 1 : 2 }
+    let chosen = Set(own.indices.sorted { (ranks[$0], $0) < (ranks[$1], $1) }.prefix(12))
+    return own.indices.filter(chosen.contains).map { own[$0] }
+  }
 }
 
 /// An argument as the parser describes it (`--experimental-dump-help`).
@@ -87,8 +91,10 @@ struct ArgumentDefinition: Decodable {
   let kind: Kind
   let shouldDisplay: Bool, isOptional: Bool, isRepeating: Bool
   let sectionTitle: String?, valueName: String?, defaultValue: String?, abstract: String?
-  let names: [Name]?
+  let names: [Name]?, allValues: [String]?, parsingStrategy: String
+  private let completionKind: [String: Kept]?
 
+  private struct Kept: Decodable { let values: [String]? }
   private struct Tool: Decodable { let command: Info }
   private struct Info: Decodable { let arguments: [ArgumentDefinition]? }
 
@@ -98,6 +104,10 @@ struct ArgumentDefinition: Decodable {
     return (tool.command.arguments ?? []).filter(\.shouldDisplay)
   }
 
+  /// `list`, `file`, `directory` or `custom`: how a shell completes it; nil where it cannot.
+  var completion: String? { completionKind?.keys.first ?? allValues.map { _ in "list" } }
+  /// The words that it takes, where there are few.
+  var values: [String]? { allValues ?? completionKind?["list"]?.values }
   /// The long name; nil for a positional argument.
   var name: String? { names?.last { $0.kind == "long" }?.name }
   /// Whether it is one of ``UnlockingOptions``.
@@ -105,9 +115,11 @@ struct ArgumentDefinition: Decodable {
   /// Whether every command takes it.
   var isCommon: Bool { name.map { ["home", "vault", "quiet", "yes", "json", "help", "version"].contains($0) } ?? false }
 
-  /// `-q, --quiet`, `--home <dir>`, `<service>`.
-  var label: String {
-    [spellings.joined(separator: ", "), value ?? ""].filter { !$0.isEmpty }.joined(separator: " ")
+  /// `-q, --quiet`, `--home DIR`, `SERVICE`.
+  var label: String { marked.replacing("`", with: "") }
+  /// The same with its names marked as typed words.
+  var marked: String {
+    [spellings.map { "`\($0)`" }.joined(separator: ", "), value ?? ""].filter { !$0.isEmpty }.joined(separator: " ")
   }
 
   /// The names as they are typed, short ones first.
@@ -116,15 +128,18 @@ struct ArgumentDefinition: Decodable {
     return all.filter { $0.kind != "long" }.map { "-" + $0.name } + all.filter { $0.kind == "long" }.map { "--" + $0.name }
   }
 
-  /// `<dir>`; nil for a flag.
-  var value: String? { kind == .flag ? nil : "<\(valueName ?? "value")>" }
+  /// `DIR`; nil for a flag.
+  var value: String? {
+    let name = valueName ?? "value"
+    return kind == .flag ? nil : name.contains(where: \.isUppercase) ? name : name.uppercased().replacing("> <", with: " ")
+  }
 
   /// Its purpose, with its default.
   var text: String { [abstract, defaultValue.map { "[default: \($0)]" }].compactMap(\.self).joined(separator: " ") }
 
   /// As it stands in a line of usage.
   var use: String {
-    let word = [spellings.last, value].compactMap(\.self).joined(separator: " ") + (isRepeating ? " …" : "")
+    let word = (value ?? "") + (isRepeating ? " …" : "")
     return isOptional ? "[\(word)]" : word
   }
 }

@@ -20,8 +20,8 @@ extension Example {
   fileprivate static let everyday: [String: [Example]] = [
     "": [
       Example("make your vault", "coffer init"),
-      Example("store a password, typed twice", "coffer vault set github.com ada"),
-      Example("copy it for 45 seconds", "coffer vault get github.com ada --clip"),
+      Example("store a password, typed twice", "coffer set github.com/ada"),
+      Example("copy it for 45 seconds", "coffer get github.com/ada --clip"),
       Example("give a program a secret", "coffer run -e TOKEN=coffer://github.com make"),
       Example("keep a preference", "coffer set theme dark --plain"),
     ],
@@ -30,28 +30,33 @@ extension Example {
       Example("a vault for a person, with a code for the day the passphrase is forgotten", "coffer init --recovery-code"),
       Example("a vault for a machine, which a file opens", "coffer init --new-key-file ~/coffer.key"),
     ],
-    "status": [Example("what is there and what is unlocked", "coffer status")],
+    "status": [
+      Example("what is there and what is unlocked", "coffer status"),
+      Example("what the agent holds, and for how long", "coffer status --agent"),
+      Example("where you are logged in", "coffer status --logins"),
+      Example("where everything is", "coffer status --paths"),
+    ],
     "set": [
+      Example("a secret, typed at a prompt", "coffer set github.com/ada"),
+      Example("a new password of 24 characters", "coffer set github.com/ada --generate --length 24"),
+      Example("a secret of another program's", "gh auth token | coffer set github.com/ci --expires 30d"),
+      Example("from a file, byte for byte", "coffer set ci/deploy --file token.txt"),
+      Example("a secret field beside the value", "coffer set bank/ann --field pin"),
+      Example("a secret of one program's, typed at a prompt", "coffer set token --domain com.example.app"),
       Example("a preference", "coffer set theme dark --plain"),
-      Example("a number", "coffer set retries 3 --plain --int"),
-      Example("a secret, typed at a prompt", "coffer set api-token --secret"),
-      Example("a secret of another program's", "gh auth token | coffer set api-token --secret"),
+      Example("a number", "coffer set retries 3 --plain --type int"),
     ],
     "get": [
-      Example("print a value, wherever it is kept", "coffer get theme"),
-      Example("use a secret in a script", "curl -H \"Authorization: Bearer $(coffer get api-token)\" https://example.com"),
+      Example("copy it for 45 seconds", "coffer get github.com/ada --clip"),
+      Example("exactly the stored bytes, for a program", "coffer get github.com/ada | wc -c"),
+      Example("a secret field, or something else than the value", "coffer get bank/ann --field pin"),
+      Example("the previous value", "coffer get github.com/ada --revision 1"),
+      Example("a preference", "coffer get theme"),
     ],
-    "delete": [Example("remove a value, wherever it is kept", "coffer delete theme")],
-    "list": [
-      Example("what is kept, and where", "coffer list"),
-      Example("preferences alone: the vault may stay locked", "coffer list --plain"),
+    "watch": [
+      Example("a line for each change of one key", "coffer watch theme"),
+      Example("of a program's preferences", "coffer watch --plain --domain com.example.app"),
     ],
-    "explain": [Example("which store a key goes to, and why", "coffer explain theme")],
-    "keys": [
-      Example("what is stored beside what a program declares", "coffer keys schema.json --domain com.example.app"),
-      Example("in a job that has no vault", "coffer keys schema.json --plain --json"),
-    ],
-    "watch": [Example("a line for each change of one key", "coffer watch theme")],
     "unlock": [
       Example("type the passphrase once for all shells", "coffer unlock"),
       Example("until five minutes pass without use", "coffer unlock --idle 5m"),
@@ -86,7 +91,5 @@ extension Example {
       Example("what would change", "coffer defaults import com.example.app app.plist --dry-run"),
       Example("only what is not there yet", "coffer defaults import com.example.app app.plist --on-duplicate skip"),
     ],
-    "defaults watch": [Example("a line for each change of a program's", "coffer defaults watch com.example.app")],
-    "defaults explain": [Example("which layers have the key", "coffer defaults explain com.example.app theme")],
   ]
 }

@@ -1,13 +1,16 @@
 internal import CofferTerminal
 
-/// The text of a help topic: paragraphs, lists, tables and code, as in the pages of the catalogue. Typed words stand between
-/// grave accents.
+/// A piece of a page of help: paragraphs, lists, tables and code, as in the pages of the catalogue. Typed words stand between
+/// grave accents. A page is made once, and displayed at a terminal, in a pipe or as a manual page.
 enum HelpMarkup {
+  case title(String)
+  case usage(String)
   case paragraph(String)
   case list([String])
   /// Without its heads.
-  case table([[String]])
+  case table([(String, String)])
   case code([String])
+  case examples([Example])
 
   static func blocks(of text: String) -> [HelpMarkup] {
     var blocks: [HelpMarkup] = []
@@ -29,7 +32,9 @@ enum HelpMarkup {
   }
 
   private static func block(_ lines: [Substring]) -> HelpMarkup {
-    if lines[0].hasPrefix("|") { return .table(lines.dropFirst(2).map(cells)) }
+    if lines[0].hasPrefix("|") {
+      return .table(lines.dropFirst(2).map(cells).map { ($0[0], $0.dropFirst().joined(separator: "  ")) })
+    }
     guard lines[0].hasPrefix("- ") else { return .paragraph(linked(lines.joined(separator: " "))) }
     var items: [String] = []
     for line in lines {
@@ -52,25 +57,49 @@ enum HelpMarkup {
   }
 
   private static let links: [(page: String, help: String)] = [
-    ("CommandLineAgent", "coffer help agent"), ("CommandLineVault", "coffer help vault"), ("CommandLineRun", "coffer help run"),
-    ("Agent", "coffer help agent"),
+    ("CommandLineAgent", "coffer help agent --all"), ("CommandLineVault", "coffer help vault"),
+    ("CommandLineRun", "coffer help run"), ("Agent", "coffer help agent --all"),
   ]
 
-  /// The text without the marks around typed words.
-  static func plain(_ text: String) -> String { text.replacing("`", with: "") }
+  /// The page of `blocks`.
+  static func text(_ blocks: [HelpMarkup], for display: Display) -> String {
+    blocks.map { block in
+      if case .title = block { block.text(for: display) + "\n" } else { block.text(for: display) + "\n\n" }
+    }.joined().trimmedEnd
+  }
 
-  func text(for display: Display) -> String {
+  private func text(for display: Display) -> String {
     let width = TextWidth.of(display)
     switch self {
-    case .paragraph(let text): return Self.styled(TextWidth.wrap(text, to: width), display)
+    case .title(let text): return Style.bold.text(text + ":", display)
+    case .usage(let text):
+      return Style.bold.text("Usage:", display) + " " + TextWidth.wrap(text, to: width - 7, hanging: 7)
+    case .paragraph(let text):
+      let lines = text.split(separator: "\n").map { TextWidth.wrap(String($0), to: width) }
+      return Self.styled(lines.joined(separator: "\n"), display)
     case .list(let items):
       return Self.styled(
         items.map { "- " + TextWidth.wrap($0, to: width - 2, hanging: 2) }.joined(separator: "\n"), display)
     case .table(let rows):
       return Self.styled(
-        TextWidth.definitions(rows.map { (Self.plain($0[0]), $0.dropFirst().joined(separator: "  ")) }, to: width), display)
+        TextWidth.definitions(rows.map { ($0.0.replacing("`", with: ""), $0.1) }, to: width), display)
     case .code(let lines): return lines.map { "  " + $0 }.joined(separator: "\n")
+    case .examples(let examples): return Self.text(examples, for: display)
     }
+  }
+
+  /// Each line with its purpose beside it, or above it where one has no room.
+  private static func text(_ examples: [Example], for display: Display) -> String {
+    let width = TextWidth.of(display)
+    let column = (examples.map(\.line.count).max() ?? 0) + 4
+    let isWide = examples.allSatisfy { column + $0.purpose.count <= width }
+    return examples.map { example in
+      guard !isWide else {
+        return "  \(example.line)\(TextWidth.blanks(column - 2 - example.line.count))\(Style.dim.text(example.purpose, display))"
+      }
+      let purpose = TextWidth.wrap("# " + example.purpose, to: width - 2, hanging: 2).split(separator: "\n")
+      return (purpose.map { "  " + Style.dim.text(String($0), display) } + ["  " + example.line]).joined(separator: "\n")
+    }.joined(separator: "\n")
   }
 
   /// Typed words in bold in place of their marks, in each line by itself, because pagers want it; the marks stay where nothing is

@@ -1,73 +1,74 @@
 internal import ArgumentParser
 internal import CofferTerminal
 
-/// The help of one command, for a terminal or a pipe.
+/// The help of one command.
 struct HelpPage {
   let command: CommandDefinition
-  let display: Display
+  /// Whether it has all that there is to say, as a manual page; else it has what is wanted every day.
+  let isWhole: Bool
 
-  /// - Parameter display: the reader.
-  init(_ command: CommandDefinition, for display: Display = .output) {
-    self.command = command
-    self.display = display
-  }
+  /// Of most terminals, with a line for the prompt.
+  private static let screen = 23
 
   /// Prints it, at a terminal by the pager where it is longer than the screen.
-  func show() throws { try Pager.show(text()) }
+  func show() throws { try Pager.show(text(for: .output)) }
 
+  func text(for display: Display) throws -> String { HelpMarkup.text(try blocks(for: display), for: display) }
+
+  /// - Parameter display: the reader, whose screen the help of a family fits on.
   /// - Throws: where the parser's own description of the options cannot be read.
-  func text() throws -> String {
+  func blocks(for display: Display) throws -> [HelpMarkup] {
+    let usage: [HelpMarkup] = isRoot && !isWhole ? [] : [.usage(command.usage)]
+    let head = usage + [.paragraph(command.configuration.abstract)] + section("Examples", Example.of(command.path))
+    guard !isWhole else { return try head + whole() }
+    guard command.isFamily else {
+      return head + section("Arguments", command.positionals) + section("Options", command.everyday)
+        + [.paragraph("More: \(command.name) --help --all")]
+    }
+    let name = (["coffer help"] + command.words.dropFirst() + ["NAME"]).joined(separator: " ")
+    let end = HelpMarkup.paragraph("More: \(name), or \(command.name) --help --all")
+    let described = head + commands + [end]
+    let lines = HelpMarkup.text(described, for: display).utf8.count { $0 == UInt8(ascii: "\n") } + 1
+    return !isRoot && lines <= Self.screen ? described : head + [names, end]
+  }
+
+  private func whole() throws -> [HelpMarkup] {
     let configuration = command.configuration
-    var parts = [titled("OVERVIEW:", paragraphs("OVERVIEW: " + configuration.abstract))]
-    if !configuration.discussion.isEmpty { parts.append(paragraphs(configuration.discussion)) }
-    parts.append(titled("USAGE:", TextWidth.wrap("USAGE: " + command.usage, to: width, hanging: 7)))
-    parts.append(section("ARGUMENTS:", command.positionals.map { ($0.label, $0.text) }))
-    parts += command.sections.map { section($0.title.uppercased() + ":", $0.options.map { ($0.label, $0.text) }) }
-    if command.unlocks {
-      parts.append(
-        titled("UNLOCKING:", paragraphs("UNLOCKING: see 'coffer help unlocking' for the options that open the vault.")))
-    }
-    parts += command.groups.map { title, commands in
-      section(
-        (title.isEmpty ? "" : title.uppercased() + " ") + "SUBCOMMANDS:",
-        commands.map { ($0.configuration.commandName ?? "", Self.firstLine($0.configuration.abstract)) })
-    }
+    var blocks: [HelpMarkup] = configuration.discussion.isEmpty ? [] : [.paragraph(configuration.discussion)]
+    blocks += commands
+    blocks += section("Arguments", command.positionals)
+    blocks += command.sections.flatMap { section($0.title, $0.options) }
+    if command.unlocks { blocks.append(.paragraph("'coffer help unlocking' lists the options that open the vault.")) }
     if !configuration.aliases.isEmpty {
-      parts.append(titled("ALSO:", "ALSO: " + configuration.aliases.joined(separator: ", ")))
+      blocks.append(.paragraph("Other words for it: " + configuration.aliases.joined(separator: ", ")))
     }
-    parts.append(examples)
-    if command.words.count == 1 { parts.append(section("TOPICS:", HelpTopic.all.map { ($0.name, $0.abstract) })) }
-    if let topic = HelpTopic.named(command.path) { parts.append(try topic.text(for: display)) }
-    if command.isFamily {
-      let words = command.words.dropFirst() + ["<command>"]
-      parts.append(paragraphs("See 'coffer help \(words.joined(separator: " "))' for one of them."))
+    if isRoot { blocks += [.title("Topics"), .table(HelpTopic.all.map { ($0.name, $0.abstract + ".") })] }
+    return try blocks + (HelpTopic.named(command.path)?.blocks() ?? [])
+  }
+
+  private var isRoot: Bool { command.words.count == 1 }
+
+  private var commands: [HelpMarkup] {
+    command.groups.flatMap { title, commands -> [HelpMarkup] in
+      let rows = commands.map { ($0.configuration.commandName ?? "", Self.firstLine($0.configuration.abstract)) }
+      return [.title(title.isEmpty ? "Commands" : title), .table(rows)]
     }
-    return parts.filter { !$0.isEmpty }.joined(separator: "\n\n")
   }
 
-  private var width: Int { TextWidth.of(display) }
-
-  private var examples: String {
-    let found = Example.of(command.path)
-    guard !found.isEmpty else { return "" }
-    let lines = found.map { example in
-      let purpose = TextWidth.wrap("# " + example.purpose, to: width - 2, hanging: 2)
-      return purpose.split(separator: "\n").map { "  " + Style.dim.text(String($0), display) } + ["  " + example.line]
+  private var names: HelpMarkup {
+    let groups = command.groups.map { title, commands in
+      (title.isEmpty ? "Commands" : title, commands.compactMap { $0.configuration.commandName }.joined(separator: " "))
     }
-    return titled("EXAMPLES:", "EXAMPLES:\n" + lines.joined().joined(separator: "\n"))
+    return .table(groups + (isRoot ? [("Topics", HelpTopic.all.map(\.name).joined(separator: " "))] : []))
   }
 
-  private func paragraphs(_ text: String) -> String {
-    text.split(separator: "\n", omittingEmptySubsequences: false).map { TextWidth.wrap(String($0), to: width) }
-      .joined(separator: "\n")
+  private func section(_ title: String, _ examples: [Example]) -> [HelpMarkup] {
+    examples.isEmpty ? [] : [.title(title), .examples(examples)]
   }
 
-  private func section(_ title: String, _ rows: [(String, String)]) -> String {
-    rows.isEmpty ? "" : titled(title, title + "\n" + TextWidth.definitions(rows, to: width))
+  private func section(_ title: String, _ arguments: [ArgumentDefinition]) -> [HelpMarkup] {
+    arguments.isEmpty ? [] : [.title(title), .table(arguments.map { ($0.marked, $0.text) })]
   }
-
-  /// `text`, which begins with `title`, with the title in bold.
-  private func titled(_ title: String, _ text: String) -> String { Style.bold.text(title, display) + text.dropFirst(title.count) }
 
   static func firstLine(_ text: String) -> String { String(text.prefix { $0 != "\n" }) }
 }

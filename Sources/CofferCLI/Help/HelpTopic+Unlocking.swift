@@ -2,48 +2,53 @@ extension HelpTopic.Part {
   static let unlocking = HelpTopic.Part(
     page: "CommandLine", section: "Unlocking",
     text: #"""
-      Commands that open the vault take `--passphrase-fd`, `--passphrase-file`, `--key-file`, `--recovery-file`, `--identity`, \#
-      `--invitation`,
-      `--min-generation` and `--no-agent`. Where none names a secret, a command that does not need the vault's key asks the \#
-      agent, where that keeps the vault (<doc:Agent>) and
-      `--no-agent` does not leave it out: all that read, change, import and export items, and `vault log`, `status`, `verify` \#
-      and `slot list`. Then every command looks in the environment, and asks a person. `--min-generation` refuses a vault
-      that is older. `--invitation`, which may be repeated, refuses another vault, and one whose key does not come from the \#
-      one that the
-      invitation names (<doc:CommandLineVault>); the agent checks that too. What is no invitation is 64 on the command line \#
-      and in the environment,
-      and 65 in the identity's file, with the number of its line.
+      Commands that open the vault take `--passphrase-fd`, `--passphrase-file`, `--key-file`, `--recovery-file`, \#
+      `--identity`, `--invitation`,
+      `--min-generation` and `--no-agent`. If none names a secret, a command that does not need the vault's key asks the \#
+      agent first, if that
+      holds the vault (<doc:Agent>) and `--no-agent` is not given: all that read, change, import and export items, and \#
+      `vault log`,
+      `status --details`, `vault verify` and `vault slot list`. Then every command takes the
+      secret from `COFFER_PASSPHRASE_FILE`, `COFFER_KEY_FILE`, `COFFER_IDENTITY`, `COFFER_PASSPHRASE` or the file \#
+      `coffer.passphrase` in
+      `CREDENTIALS_DIRECTORY`, and then asks a person at the terminal.
 
-      A person may type a wrong passphrase three times, and a recovery code in its place. Nothing is echoed from the first try \#
-      to the last, and
-      what is typed before the next question is dropped. After the third the error names `coffer recover`, where the vault has \#
-      a recovery code. What a person types for a command that the agent can serve
-      goes to the agent, which is started where none runs: nobody types it twice (<doc:CommandLineAgent>). A command that \#
-      needs the vault's key
-      itself, such as `vault rotate`, asks for itself. A key file that opens the vault alone leaves a passphrase beside it \#
-      untried, and a note says
-      so.
+      `--min-generation` refuses a vault that is older. `--invitation`, which may be repeated, refuses another vault, and \#
+      one whose key does not
+      come from the one that the invitation names (<doc:CommandLineVault>); the agent checks that too. An invalid invitation \#
+      exits with 64; in an
+      identity file it exits with 65 and names the line.
+
+      A person may type a wrong passphrase three times, and a recovery code in its place. Nothing is echoed from the first \#
+      try to the last, and
+      anything typed before the next question is dropped. After the third the error names `coffer recover`, if the vault has \#
+      a recovery code. A
+      passphrase typed for a command that the agent can serve goes to the agent, which is started if none runs: nobody types \#
+      it twice
+      (<doc:CommandLineAgent>). A command that needs the vault's key itself, such as `vault rotate`, asks for itself. A key \#
+      file that opens the
+      vault alone leaves a passphrase beside it untried, and a note says so.
       """#)
 
   static let asking = HelpTopic.Part(
     page: "CommandLine", section: "Asking a person",
     text: #"""
-      Questions go to the terminal. Where none is, the program of `COFFER_ASKPASS` asks for the passphrase: a path, or a name \#
+      Questions go to the terminal. Without one, the program of `COFFER_ASKPASS` asks for the passphrase: a path, or a name \#
       that is looked for on
-      `PATH`. One whose name begins with `pinentry` is spoken to in GnuPG's protocol. Any other gets the question as its last \#
-      word, and prints the
-      answer: `systemd-ask-password`, or what serves ssh. Without the variable, `SSH_ASKPASS` is asked as ssh asks it, where \#
-      `DISPLAY` or
-      `WAYLAND_DISPLAY` is set. `SSH_ASKPASS_REQUIRE` counts for both: with `prefer` and `force` the program asks at a \#
-      terminal too, with `force`
-      without a display as well, and with `never` it does not ask. After 120 s, and where the command dies, the program is \#
-      ended with all that it started. Without a person to
-      ask, a locked vault is 69.
+      `PATH`. A program whose name begins with `pinentry` is spoken to in GnuPG's protocol. Any other gets the question as \#
+      its last word, and
+      prints the answer: `systemd-ask-password`, or an askpass of ssh. Without the variable, `SSH_ASKPASS` is asked as ssh \#
+      asks it, if `DISPLAY`
+      or `WAYLAND_DISPLAY` is set. `SSH_ASKPASS_REQUIRE` counts for both: with `prefer` and `force` the program asks at a \#
+      terminal too, with
+      `force` without a display as well, and with `never` it does not ask. After 120 s, and if the command dies, the program \#
+      is ended with all
+      that it started. If nobody can be asked, a locked vault exits with 69.
 
       A new passphrase is typed twice. One that fewer than 2^35 tries would guess is refused at a terminal, with the reason, \#
       and may be typed
-      anew, three times in all. From elsewhere it is taken, and a note says why it is weak. `--min-strength BITS` refuses one \#
-      below another
+      anew, three times in all. From elsewhere it is taken, and a note says why it is weak. `--min-strength BITS` refuses \#
+      one below another
       strength, wherever it comes from; 0 takes any.
 
       A passphrase slot of another program or another time may cost an attacker less than 3 passes over 64 MiB of Argon2id. \#
@@ -54,11 +59,11 @@ extension HelpTopic.Part {
   static let settings = HelpTopic.Part(
     page: "CommandLineAgent", section: "Settings",
     text: #"""
-      The domain `coffer.settings` keeps what is to hold without options: `coffer defaults write coffer.settings agent.auto off`.
+      The domain `coffer.settings` keeps defaults for these options: `coffer defaults write coffer.settings agent.auto off`.
 
       | Setting | Meaning |
       |---|---|
-      | `agent.auto` | `on` or `off`: whether what a person types goes to the agent (on) |
+      | `agent.auto` | `on` or `off`: whether a typed passphrase goes to the agent (on) |
       | `agent.idle` | after how long without use a vault locks that a prompt or `unlock` opened (15m) |
       | `agent.lifetime` | after how long it locks in any case (8h) |
 
@@ -66,6 +71,6 @@ extension HelpTopic.Part {
       process with
       `CREDENTIALS_DIRECTORY`, or one of systemd (`INVOCATION_ID`) without a terminal.
 
-      <doc:Agent> says whom the agent answers, when it locks, and what it hands out.
+      <doc:Agent> tells who is answered, when the agent locks, and what it hands out.
       """#)
 }

@@ -18,12 +18,14 @@ struct HelpTopic {
   }
 
   static let all: [HelpTopic] = [
-    HelpTopic(name: "environment", abstract: "The variables that are looked at", parts: [.environment, .place]),
+    HelpTopic(
+      name: "environment", abstract: "The environment variables and the place of the vault", parts: [.environment, .place]),
     HelpTopic(name: "offline", abstract: "Reading a vault while its server is away", parts: [.offline]),
     HelpTopic(name: "references", abstract: "coffer://service/account, and where it may stand", parts: [.references]),
     HelpTopic(name: "json", abstract: "Answers and errors for programs", parts: [.json]),
     HelpTopic(
-      name: "unlocking", abstract: "What opens the vault, and who is asked", parts: [.unlocking, .asking], listsUnlocking: true),
+      name: "unlocking", abstract: "Ways to unlock the vault, and who is asked", parts: [.unlocking, .asking],
+      listsUnlocking: true),
     HelpTopic(name: "agent", abstract: "The vault unlocked for all your shells", parts: [.settings]),
     HelpTopic(name: "git", abstract: "coffer as the credential helper of git and docker", parts: [.git]),
     HelpTopic(
@@ -31,43 +33,36 @@ struct HelpTopic {
       parts: CredentialsTopic.parts),
     HelpTopic(name: "scripting", abstract: "What a script can rely on", parts: [.contract, .declared, .spellings]),
     HelpTopic(name: "terminal", abstract: "What a person sees, and the variables that change it", parts: [.terminal]),
-    HelpTopic(name: "finding", abstract: "How an item is named, and looked for", parts: [.finding]),
-    HelpTopic(name: "history", abstract: "Former and deleted contents, and how to bring them back", parts: [.history]),
+    HelpTopic(name: "finding", abstract: "How an item is named, and found", parts: [.names, .finding]),
+    HelpTopic(name: "history", abstract: "Previous versions and deleted items, and how to bring them back", parts: [.history]),
     HelpTopic(name: "importing", abstract: "From and to other programs and vaults", parts: [.importing]),
     HelpTopic(name: "exit-codes", abstract: "What each exit status means", parts: []),
   ]
 
   static func named(_ name: String) -> HelpTopic? { all.first { $0.name == name } }
 
-  /// - Parameter display: the reader.
+  /// The topic that `word` probably means: by its name, or by a word of its titles.
+  static func nearest(to word: String) -> HelpTopic? {
+    if let name = LikelyNames.near(word, among: all.map(\.name)).first { return named(name) }
+    guard word.count > 3 else { return nil }
+    return all.first { topic in
+      ([topic.abstract] + topic.parts.map(\.section)).contains { title in
+        title.lowercased().split(whereSeparator: { !$0.isLetter }).contains(word.lowercased()[...])
+      }
+    }
+  }
+
   /// - Throws: if the parser's own description of the options cannot be read.
-  func text(for display: Display) throws -> String {
-    guard !parts.isEmpty else { return Self.exitCodes(display) }
-    var sections = parts.map { part in
-      (part.section, part.blocks.map { $0.text(for: display) }.joined(separator: "\n\n"))
+  func blocks() throws -> [HelpMarkup] {
+    guard !parts.isEmpty else {
+      return [.title("Exit status"), .table(ExitStatus.allCases.map { ("\($0.rawValue)", $0.meaning) })]
     }
-    if listsUnlocking {
-      let options = try Self.unlocking.map { ($0.label, $0.text) }
-      sections.append(("Options", TextWidth.definitions(options, to: TextWidth.of(display))))
-    }
-    return sections.map { Style.bold.text($0.0.uppercased() + ":", display) + "\n" + $0.1 }.joined(separator: "\n\n")
+    let text = parts.flatMap { [.title($0.section)] + HelpMarkup.blocks(of: $0.text) }
+    return try text + (listsUnlocking ? [.title("Options"), .table(Self.unlocking.map { ($0.marked, $0.text) })] : [])
   }
 
   /// The options of every command that opens the vault.
   static var unlocking: [ArgumentDefinition] {
     get throws { try ArgumentDefinition.all(of: UnlockingOptions.self).filter { $0.name != "help" } }
   }
-
-  private static func exitCodes(_ display: Display) -> String {
-    "Every exit status of coffer has one meaning.\n\n"
-      + ExitStatus.allCases.map { status in
-        let code = String(status.rawValue)
-        let meaning = TextWidth.wrap(status.meaning, to: TextWidth.of(display) - 7)
-        return TextWidth.blanks(5 - code.count) + code + "  " + meaning.replacing("\n", with: "\n" + TextWidth.blanks(7))
-      }.joined(separator: "\n")
-  }
-}
-
-extension HelpTopic.Part {
-  var blocks: [HelpMarkup] { HelpMarkup.blocks(of: text) }
 }

@@ -1,42 +1,37 @@
-internal import CofferTerminal
-
-/// A piece of a page in the macros of man(7).
+/// The macros of man(7).
 enum Roff {
-  case section(String)
-  case subsection(String)
-  case paragraph
-  case br
-  case text(String)
-  case bold(String)
-  /// A label, ready for the page, with its text and a line of code below.
-  case item(String, String?, code: String? = nil)
-  case code([String])
+  /// `blocks` as lines of a page. In a part of a page its titles are below the part's.
+  static func lines(of blocks: [HelpMarkup], inPart: Bool = false) -> [String] {
+    var lines: [String] = []
+    for line in blocks.flatMap({ Self.lines(of: $0, inPart) }) {
+      // A title begins a paragraph.
+      if line == ".PP", lines.last?.hasPrefix(".S") ?? true { continue }
+      lines.append(line)
+    }
+    return lines
+  }
 
-  var lines: [String] {
-    switch self {
-    case .section(let title): [#".SH "\#(Self.escaped(title.uppercased()))""#]
-    case .subsection(let title): [#".SS "\#(Self.escaped(title))""#]
-    case .paragraph: [".PP"]
-    case .br: [".br"]
-    case .text(let text): text.split(separator: "\n").map { Self.marked(String($0)) }
-    case .bold(let text): [#"\fB\#(Self.escaped(text))\fR"#]
-    case .item(let label, let text, let code):
-      [".TP", label] + [text.map(Self.marked), code.map { #"\fB\#(Self.escaped($0))\fR"# }].compactMap(\.self)
-    case .code(let lines): [".PP", ".nf"] + lines.map(Self.escaped) + [".fi"]
+  private static func lines(of block: HelpMarkup, _ inPart: Bool) -> [String] {
+    switch block {
+    case .title(let title): [inPart ? subsection(title) : section(title)]
+    case .usage(let usage): inPart ? [".PP", bold(usage)] : [section("Synopsis"), bold(usage), section("Description")]
+    case .paragraph(let text): [".PP"] + text.split(separator: "\n").map { marked(String($0)) }
+    case .list(let items): items.flatMap { [".TP", #"\(bu"#, marked($0)] }
+    case .table(let rows): rows.flatMap { [".TP", marked($0.0), marked($0.1)].filter { !$0.isEmpty } }
+    case .code(let lines): [".PP", ".nf"] + lines.map(escaped) + [".fi"]
+    case .examples(let examples):
+      examples.flatMap { [".TP", escaped($0.purpose.prefix(1).uppercased() + $0.purpose.dropFirst() + ":"), bold($0.line)] }
     }
   }
+
+  static func section(_ title: String) -> String { #".SH "\#(escaped(title.uppercased()))""# }
+  private static func subsection(_ title: String) -> String { #".SS "\#(escaped(title))""# }
+  private static func bold(_ text: String) -> String { #"\fB\#(escaped(text))\fR"# }
 
   /// `coffer-vault(1)` in bold.
   static func reference(_ page: String) -> String {
     let name = page.prefix { $0 != "(" }
-    return #"\fB\#(escaped(String(name)))\fR"# + page.dropFirst(name.count)
-  }
-
-  /// `-q, --quiet`, with the value in italics.
-  static func label(_ argument: ArgumentDefinition) -> String {
-    let names = argument.spellings.map { #"\fB\#(escaped($0))\fR"# }.joined(separator: ", ")
-    let value = argument.value.map { #"\fI\#(escaped(String($0.dropFirst().dropLast()).replacing("> <", with: " ")))\fR"# }
-    return [names, value ?? ""].filter { !$0.isEmpty }.joined(separator: " ")
+    return bold(String(name)) + page.dropFirst(name.count)
   }
 
   /// `text` as a page has it: no character of it begins a request or an escape, and all of them are ASCII. Source: groff_char(7).
@@ -57,44 +52,14 @@ enum Roff {
   }
 
   /// `text` for a page, with bold words in place of grave accents.
-  static func marked(_ text: String) -> String {
+  private static func marked(_ text: String) -> String {
     text.split(separator: "`", omittingEmptySubsequences: false).enumerated().map { position, part in
-      let text = escaped(String(part))
-      return position % 2 == 0 || part.isEmpty ? text : #"\fB\#(text)\fR"#
+      position % 2 == 0 || part.isEmpty ? escaped(String(part)) : bold(String(part))
     }.joined()
   }
 
   private static func hexadecimal(_ scalar: Unicode.Scalar) -> String {
     let digits = String(scalar.value, radix: 16, uppercase: true)
     return String(repeating: "0", count: max(0, 4 - digits.count)) + digits
-  }
-}
-
-extension HelpTopic {
-  /// The topic in a page.
-  func roff() throws -> [Roff] {
-    guard !parts.isEmpty else {
-      return [.section("Description"), .text("Every exit status of coffer has one meaning.")]
-        + ExitStatus.allCases.map { .item("\($0.rawValue)", $0.meaning) }
-    }
-    let options: [Roff] =
-      listsUnlocking ? [.section("Options")] + (try Self.unlocking.map { .item(Roff.label($0), $0.text) }) : []
-    return parts.flatMap { part -> [Roff] in
-      let text = part.blocks.flatMap(\.roff)
-      // A section is a paragraph as well.
-      if case .paragraph? = text.first { return [.section(part.section)] + text.dropFirst() }
-      return [.section(part.section)] + text
-    } + options
-  }
-}
-
-extension HelpMarkup {
-  fileprivate var roff: [Roff] {
-    switch self {
-    case .paragraph(let text): [.paragraph, .text(text)]
-    case .list(let items): items.map { .item(#"\(bu"#, $0) }
-    case .table(let rows): rows.map { .item(Roff.marked($0[0]), $0.dropFirst().joined(separator: "  ")) }
-    case .code(let lines): [.code(lines)]
-    }
   }
 }

@@ -18,6 +18,7 @@ struct EntryItems {
   /// The names that differ from the file's, each with the new one.
   private(set) var renamed: [String] = []
   private var taken: [ItemName: Int] = [:]
+  private let history: Int
 
   /// Bytes of a shortened name, so that a number fits behind it.
   private static let longestName = StoredName.longest - 24
@@ -27,7 +28,9 @@ struct EntryItems {
   private static let mostAttributes = 64
   private static let longestAttribute = 4096
 
-  init(_ found: ImportedEntries) throws {
+  /// - Parameter history: the number of previous versions that an item keeps.
+  init(_ found: ImportedEntries, keeping history: Int = 0) throws {
+    self.history = history
     leftOut = found.leftOut
     for entry in found.entries {
       let (first, left) = (items.count, leftOut.count)
@@ -55,9 +58,33 @@ struct EntryItems {
     fields += try describe(entry, in: &metadata)
     var form = try entry.value ?? SecretForm(SecretBytes(zeros: 0))
     form.metadata = metadata
+    addFormer(of: entry, to: name, as: metadata)
     items.append(ImportedItem(name: name, form: form, created: entry.created, modified: entry.modified))
     try add(fields, to: name, of: entry)
     for date in entry.unreadDates { leftOut.append(LeftOut(Self.shown(entry), part: date, LeftOut.unreadDate)) }
+  }
+
+  /// Adds the newest earlier passwords as previous versions, oldest first. One without a date counts as older.
+  private mutating func addFormer(of entry: ImportedEntry, to name: ItemName, as metadata: ItemMetadata) {
+    let dated = entry.former.enumerated().sorted {
+      ($0.element.date ?? .distantPast, $0.offset) < ($1.element.date ?? .distantPast, $1.offset)
+    }.map(\.element)
+    // KeePass keeps a version for each change of the entry, most of them with the same password.
+    let following = dated.dropFirst().map { Optional($0.password) } + [entry.value]
+    let former = zip(dated, following).filter { one, next in !(next?.bytes.isEqual(to: one.password.bytes) ?? false) }.map(\.0)
+    let fitting = former.filter { $0.password.bytes.count <= VaultItem.largestValue }
+    let kept = fitting.suffix(history)
+    for (count, reason) in [
+      (former.count - fitting.count, LeftOut.tooLarge), (fitting.count - kept.count, LeftOut.formerPasswords),
+    ] where count > 0 { leftOut.append(LeftOut(Self.shown(entry), reason, count: count)) }
+    for (password, date) in kept {
+      var form = password
+      form.metadata = metadata
+      // The date was of the present password.
+      form.metadata.expires = nil
+      items.append(
+        ImportedItem(name: name, form: form, created: entry.created, modified: date ?? entry.created, isFormer: true))
+    }
   }
 
   // MARK: Names
@@ -152,7 +179,7 @@ struct EntryItems {
       }
       names.insert(name)
       var form = field.secret
-      form.metadata = ItemMetadata(contentType: "text/plain")
+      form.metadata = ItemMetadata(contentType: field.isFile ? "application/octet-stream" : "text/plain")
       items.append(
         ImportedItem(name: try item.field(named: name), form: form, created: entry.created, modified: entry.modified))
       if field.isOtherSeed { leftOut.append(LeftOut(Self.shown(entry), part: name, LeftOut.otherCodes)) }

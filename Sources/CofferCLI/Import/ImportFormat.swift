@@ -159,3 +159,11 @@ extension ImportFormat {
     return text.indices.contains { text[$0] == word[0] && text[$0...].starts(with: word) }
   }
 }
+
+extension CommandText {
+  /// `coffer import --from PROGRAM FILE`, without the file where the program usually has it.
+  static func importing(_ format: ImportFormat, _ file: String?) -> String {
+    let place = file == format.usualPlace ? nil : file
+    return (["coffer", "import", "--from", format.rawValue] + [place].compactMap(\.self)).map(quoted).joined(separator: " ")
+  }
+}

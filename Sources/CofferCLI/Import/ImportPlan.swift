@@ -13,23 +13,28 @@ struct ImportPlan {
   }
 
   var text: String {
-    let items = source.items.count { $0.name.field.isEmpty }
-    let fields = source.items.count - items
-    let title = "\(source.format.title), \(Printable.line(source.place)): \(Self.count(items, "item"))"
+    let former = source.items.count(where: \.isFormer)
+    let items = source.items.count { $0.name.field.isEmpty } - former
+    let parts = [(source.items.count - items - former, "field"), (former, "former password")].filter { $0.0 > 0 }
+    let title =
+      "\(source.format.title), \(Printable.line(source.place)): \(Self.count(items, "item"))"
+      + (parts.isEmpty ? "" : " with " + parts.map(Self.count).joined(separator: " and "))
     var rows = [("new", report.added), ("replacing", report.replaced), ("kept as is", report.kept)].map { word, names in
-      ["  \(word)", "\(Self.items(names))"]
+      ["  \(word)", grouped(Self.items(names))]
     }.filter { $0[1] != "0" }
-    if !source.renamed.isEmpty { rows.append(["  renamed", "\(source.renamed.count)", "to be distinct and sound"]) }
-    for (index, (reason, number)) in leftOut.enumerated() { rows.append([index == 0 ? "  left out" : "", "\(number)", reason]) }
-    return title + (fields > 0 ? " with \(Self.count(fields, "field"))" : "") + "\n" + Columns.align(rows, for: .errors)
+    if !source.renamed.isEmpty { rows.append(["  renamed", grouped(source.renamed.count), "to be distinct and sound"]) }
+    for (index, (reason, number)) in leftOut.enumerated() {
+      rows.append([index == 0 ? "  left out" : "", grouped(number), reason])
+    }
+    return title + "\n" + Columns.align(rows, for: .errors)
   }
 
   func total(isTrial: Bool) -> String {
     let (added, replaced, kept) = (Self.items(report.added), Self.items(report.replaced), Self.items(report.kept))
     let left = source.leftOut.reduce(0) { $0 + $1.count }
     return (isTrial ? "would import " : "imported ") + Self.count(added + replaced, "item")
-      + (replaced > 0 ? ", of which \(replaced) replaced one that was there" : "") + (kept > 0 ? "; \(kept) kept as is" : "")
-      + (left > 0 ? "; \(left) left out" : "")
+      + (replaced > 0 ? ", of which \(grouped(replaced)) replaced one that was there" : "")
+      + (kept > 0 ? "; \(grouped(kept)) kept as is" : "") + (left > 0 ? "; \(grouped(left)) left out" : "")
   }
 
   /// A row for each item, and for a field whose item is not imported itself.

@@ -15,7 +15,7 @@ struct ImportSource {
   struct Found {
     let format: ImportFormat
     let place: String
-    private(set) var items: [ImportedItem]
+    var items: [ImportedItem]
     var leftOut: [LeftOut] = [], renamed: [String] = []
 
     /// Removes attributes that only Coffer may set. A login from a file would be renewed at the file's server, with this
@@ -53,6 +53,19 @@ struct ImportSource {
     return OtherVault(path: file, options: other, context: context)
   }
 
+  /// Refuses a program's name in place of a file, and a folder that is no store, before a passphrase is asked for.
+  func check() throws {
+    if let path, FileFacts.isAbsent(FilePath(path)), let program = ImportFormat(rawValue: path.lowercased()) {
+      throw Failure.usage(
+        "there is no file '\(path)', and \(program.rawValue) is a program",
+        try: "--from \(program.rawValue)? coffer import --from \(program.rawValue)\(program.hasUsualPlace ? "" : " FILE")")
+    }
+    switch format ?? Self.format(ofFileAt: file) {
+    case .pass, .gopass: try PassStore(folder: FilePath(file)).check()
+    default: break
+    }
+  }
+
   func isCopy() throws -> Bool { try otherVault.map { try $0.locked().id == context.lockedVault().id } ?? false }
 
   /// - Parameter own: the target vault, opened here if this is a copy of it.
@@ -74,8 +87,13 @@ struct ImportSource {
       found.leftOut += keyring.locked.map { LeftOut($0, LeftOut.locked) }
       return found
     case .onePassword where Self.isArchive(file):
-      let data = try ZipArchive(file).content("export.data", limit: Self.largestFile)
-      return try found(.onePassword, place, OnePasswordJSON.read(ImportText.read(data, place: place), place: place))
+      let archive = try ZipArchive(file)
+      let text = try ImportText.read(archive.content("export.data", limit: Self.largestFile), place: place)
+      return try found(
+        .onePassword, place,
+        OnePasswordJSON.read(text, place: place) { name, limit in
+          try archive.holds(name) ? SecretForm(archive.content(name, limit: limit)) : nil
+        })
     default: return try parse(ImportText.read(content(file), place: place), place)
     }
   }
@@ -107,7 +125,7 @@ struct ImportSource {
   }
 
   private func found(_ format: ImportFormat, _ place: String, _ entries: ImportedEntries) throws -> Found {
-    let items = try EntryItems(entries)
+    let items = try EntryItems(entries, keeping: HistoryOptions.standard(nil, context))
     return Found(format: format, place: place, items: items.items, leftOut: items.leftOut, renamed: items.renamed)
   }
 

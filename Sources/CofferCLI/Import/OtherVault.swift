@@ -52,7 +52,7 @@ struct OtherVault {
   }
 
   func locked() throws -> LockedVault {
-    try GivenPath.check(path)
+    try checkPath()
     return try LockedVault.open(VaultPlace.given(path), options: .withoutPins)
   }
 
@@ -74,12 +74,14 @@ struct OtherVault {
 
   /// - Throws: `.refused` if it is the vault at `place`, under any path.
   func checkIsAnother(than place: VaultPlace) throws {
-    try GivenPath.check(path)
+    try checkPath()
     guard try isPlace(place, VaultPlace.given(path)) else { return }
     throw StoreError(
       .refused, "it is the vault itself", place: path,
       cure: "the path of another vault, or --vault with that of the one to merge into")
   }
+
+  private func checkPath() throws { if VaultPlace(path).url == nil { try GivenPath.check(path) } }
 
   private func isPlace(_ place: VaultPlace, _ other: VaultPlace) throws -> Bool {
     switch (place.path, other.path) {

@@ -52,11 +52,22 @@ struct PassStore {
     return found
   }
 
-  private func names(_ note: (String) -> Void) throws -> [String] {
+  /// Refuses a folder that is no store, before anyone is asked for a passphrase and a large folder is read.
+  func check() throws {
     guard FileFacts.exists(folder) else {
       throw StoreError(
         .notFound, "there is no pass store", place: folder.string, cure: "give its folder, or set PASSWORD_STORE_DIR")
     }
+    guard isStore else {
+      throw StoreError(
+        .notFound, "the folder is no pass store: it has no .gpg-id and no *.gpg file", place: folder.string,
+        cure: "name the store's folder, or the file that another program exported")
+    }
+  }
+
+  var isStore: Bool { PassFolders(root: folder, suffix: Self.suffix).isStore }
+
+  private func names(_ note: (String) -> Void) throws -> [String] {
     let names = try PassFolders(root: folder, suffix: Self.suffix).names(note)
     guard !names.isEmpty else {
       throw StoreError(.notFound, "the folder has no entries of pass", place: folder.string, cure: "give the store's folder")
@@ -106,6 +117,36 @@ struct PassFolders {
     return names.sorted()
   }
 
+  /// The most entries that are looked at for the first of gpg's: a folder without any may be the whole disk.
+  private static let mostLooked = 10_000
+
+  /// Whether it has a `.gpg-id`, or an entry among the first that are found. An unreadable folder counts as empty.
+  var isStore: Bool {
+    guard !FileFacts.exists(root.appending(".gpg-id")) else { return true }
+    var folders = [""], looked = 0
+    while looked < Self.mostLooked, !folders.isEmpty {
+      let folder = folders.removeFirst()
+      looked += 1
+      do {
+        for entry in try entries(folder) {
+          let name = folder.isEmpty ? entry : "\(folder)/\(entry)"
+          switch try facts(root.pushing(FilePath(name))).st_mode & S_IFMT {
+          case S_IFDIR: folders.append(name)
+          case S_IFREG where entry.hasSuffix(suffix): return true
+          default: looked += 1
+          }
+        }
+      } catch { continue }
+    }
+    return false
+  }
+
+  private func entries(_ folder: String) throws -> [String] {
+    // By its real path: the file manager does not look behind a link that is the folder itself.
+    try FileManager.default.contentsOfDirectory(atPath: root.pushing(FilePath(folder)).appending(".").string)
+      .filter { !Self.others.contains($0) }.sorted()
+  }
+
   private struct Identity: Hashable {
     let device: dev_t
     let inode: ino_t
@@ -113,14 +154,11 @@ struct PassFolders {
   }
 
   private func walk(_ folder: String, above: [Identity], _ names: inout [String], _ note: (String) -> Void) throws {
-    // By its real path: the file manager does not look behind a link that is the folder itself.
-    let path = root.pushing(FilePath(folder))
-    let identity = Identity(try facts(path))
+    let identity = Identity(try facts(root.pushing(FilePath(folder))))
     guard !above.contains(identity) else {
       return note("the folder \(Printable.line(folder)) leads back to one above it, and is not followed")
     }
-    for entry in try FileManager.default.contentsOfDirectory(atPath: path.appending(".").string).sorted() {
-      guard !Self.others.contains(entry) else { continue }
+    for entry in try entries(folder) {
       let name = folder.isEmpty ? entry : "\(folder)/\(entry)"
       let found = try facts(root.pushing(FilePath(name)))
       switch found.st_mode & S_IFMT {

@@ -2,16 +2,18 @@ internal import Coffer
 internal import CofferVault
 
 enum CommandText {
-  /// `coffer vault COMMAND SERVICE ACCOUNT WORD --field FIELD`, in a shell's quotes if needed.
+  /// `coffer COMMAND SERVICE/ACCOUNT WORD --field FIELD`, in a shell's quotes if needed.
   static func vault(_ command: String, _ name: ItemName, _ word: String? = nil) -> String {
-    var words = ["coffer", "vault", command, name.service]
-    if !name.account.isEmpty { words.append(name.account) }
+    var words = ["coffer", command, name.item.description]
     if let word { words.append(word) }
-    if !name.field.isEmpty { words += ["--field", FieldName.described.contains(name.field) ? "#\(name.field)" : name.field] }
-    return words.map(quoted).joined(separator: " ")
+    let field = name.field.isEmpty ? "" : " --field " + field(name.field)
+    return words.map(quoted).joined(separator: " ") + field
   }
 
-  private static func quoted(_ word: String) -> String {
+  /// A secret field's name after `--field`.
+  static func field(_ name: String) -> String { quoted(FieldName.described.contains(name) ? "#\(name)" : name) }
+
+  static func quoted(_ word: String) -> String {
     let isPlain = word.utf8.allSatisfy { byte in
       switch byte {
       case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"), UInt8(ascii: "0")...UInt8(ascii: "9"):

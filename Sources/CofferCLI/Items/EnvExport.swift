@@ -32,7 +32,8 @@ enum EnvExport {
     }
   }
 
-  private static func isWanted(_ item: VaultItem, _ services: [String]) -> Bool {
+  /// Without a service all but Coffer's own.
+  static func isWanted(_ item: VaultItem, _ services: [String]) -> Bool {
     services.isEmpty ? !LoginItems.isPointer(item) : item.name.isOf(services)
   }
 
@@ -42,7 +43,7 @@ enum EnvExport {
       guard isVariable(name.account) else {
         throw StoreError(
           .invalidName, "the account is no name of a variable", key: name.description,
-          cure: "--service chooses items whose accounts are; coffer vault rename gives another")
+          cure: "--service chooses items whose accounts are; coffer rename gives another")
       }
       guard seen.insert(name.account).inserted else {
         throw StoreError(
@@ -56,7 +57,7 @@ enum EnvExport {
     for (name, _) in found where ShellVariables.own(name.account) {
       throw StoreError(
         .unencodable, "the account is a variable of a shell's own, which would not be read back", key: name.description,
-        cure: "--format json, or coffer vault rename to another account")
+        cure: "--format json, or coffer rename to another account")
     }
   }
 

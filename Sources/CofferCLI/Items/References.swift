@@ -126,7 +126,7 @@ struct References {
     case nil:
       throw StoreError(
         .notFound, "the item has nothing of the name '\(attribute)'",
-        cure: "coffer vault show lists what an item has; without the last part the value is meant")
+        cure: "coffer show lists what an item has; without the last part the value is meant")
     }
   }
 }

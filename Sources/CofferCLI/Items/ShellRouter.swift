@@ -8,7 +8,10 @@ struct RouterOptions: ParsableArguments {
   @Option(help: ArgumentHelp("The domain the key belongs to (also COFFER_DOMAIN; otherwise 'coffer').", valueName: "domain"))
   var domain: String?
 
-  var name: String { domain ?? ProcessEnvironment.value("COFFER_DOMAIN") ?? "coffer" }
+  /// The domain of a key without one.
+  static let standard = "coffer"
+
+  var name: String { domain ?? ProcessEnvironment.value("COFFER_DOMAIN") ?? Self.standard }
 }
 
 /// The router without declared keys: the place of a stored value decides its store.
@@ -51,11 +54,18 @@ final class ShellRouter {
   }
 
   /// Looks for `key` in the vault, if that opens without a question.
-  func lookUp(_ key: String) -> Knowledge {
+  ///
+  /// - Parameter andItems: whether an item of that name counts too.
+  func lookUp(_ key: String, andItems: Bool = false) -> Knowledge {
     let questions = context.questions
     context.questions = .nowhere
     defer { context.questions = questions }
-    do { return try vault()?.contains(key) ?? false ? .there : .absent } catch { return .unknown(error) }
+    do {
+      guard let vault = try vault() else { return .absent }
+      if try vault.contains(key) { return .there }
+      guard andItems else { return .absent }
+      return try ItemWords(service: key, account: nil).itemIfAny(in: context.itemsToRead()) == nil ? .absent : .there
+    } catch let error as StoreError where error.kind == .ambiguous { return .there } catch { return .unknown(error) }
   }
 
   /// The vault unlocked in this process, which is notified of changes; nil if there is none.
@@ -90,30 +100,16 @@ final class ShellRouter {
   /// Writes changes in the property list to the disk, for other programs too.
   func finish() throws(StoreError) { try openedPlain?.close() }
 
-  func notFound(_ key: String) -> StoreError {
+  func notFound(_ key: String, hasVault: Bool = true) -> StoreError {
     StoreError(
       .notFound, "nothing is stored in domain '\(domain)'", key: key,
-      cure: isService(key)
-        ? "the vault has items of a service of that name: coffer vault get \(key)"
-        : "coffer list --domain \(domain) shows what is, coffer set \(key) stores it")
-  }
-
-  /// Whether the vault has an item of the service `name`, as far as that is known without a question. It looks only if an
-  /// agent answers or a person reads the answer: a script should not pay for opening the vault again.
-  private func isService(_ name: String) -> Bool {
-    let questions = context.questions
-    context.questions = .nowhere
-    defer { context.questions = questions }
-    // The error about to be reported is another one.
-    do {
-      guard try isatty(STDERR_FILENO) == 1 || context.agent() != nil else { return false }
-      return try !context.itemsToRead().list(service: name).isEmpty
-    } catch { return false }
+      cure: hasVault
+        ? "coffer list --domain \(domain) shows what is there" : "there is no vault either: coffer init creates one")
   }
 
   func inBoth(_ key: String) -> StoreError {
     StoreError(
       .damaged, "the key is both in the property list and in the vault", key: key, place: plain.place,
-      cure: "coffer explain \(key) --domain \(domain) says how to settle it")
+      cure: "coffer show \(key) --domain \(domain) says how to settle it")
   }
 }

@@ -18,7 +18,7 @@ extension VaultItems {
     guard let form else {
       throw StoreError(
         .notFound, "its revision \(revision) is not kept", key: name.description,
-        cure: "coffer vault history lists those that are")
+        cure: "coffer history lists those that are")
     }
     return form
   }

@@ -12,7 +12,7 @@ internal import FoundationEssentials
 /// If the agent locks or goes away between two calls, the next source unlocks the vault. An unanswered write is an error
 /// instead, since it may have happened.
 final class VaultItems {
-  private let context: Context
+  let context: Context
   var place: VaultPlace { context.places.vault }
   private var agent: AgentClient?
   /// Whether the agent is known to hold the vault. If it then loses the vault, the user is notified.
@@ -46,22 +46,45 @@ final class VaultItems {
     try ask(Calls.item, name).first
   }
 
-  /// The named item, or, without an account, the service's only one.
+  /// The named item, or, without an account, the service's only one. A person may give a part of a name or of a label.
   ///
   /// - Throws: `.notFound`; `.ambiguous`.
   func item(service: String, account: String?) throws -> VaultItem {
+    if let item = try itemIfAny(service: service, account: account) { return item }
+    if account == nil, let meant = try resembling(service) { return meant }
+    let name = try ItemName(service: service, account: account ?? "")
+    throw Self.notFound(name, account == nil ? "item of this service" : "such item", LikelyNames.question(try near(name)))
+  }
+
+  /// Like ``item(service:account:)``, without a guess; nil if there is none.
+  ///
+  /// - Throws: `.ambiguous`.
+  func itemIfAny(service: String, account: String?) throws -> VaultItem? {
     let name = try ItemName(service: service, account: account ?? "")
     var found = try account == nil ? list(service: service) : [item(name)].compactMap(\.self)
     if found.isEmpty { found = try spelled(service, account) }
-    guard let item = found.first else {
-      if account == nil, let labeled = try labeled(service) { return labeled }
-      throw try notFound(name, hasAccount: account != nil)
-    }
-    guard found.count == 1 else {
-      if let chosen = try chosen(of: found) { return chosen }
-      throw Self.ambiguous(found.map(\.name), service)
-    }
-    return item
+    if found.isEmpty { found = try ofHost(service, account) }
+    guard found.count > 1 else { return found.first }
+    if let chosen = try chosen(of: found) { return chosen }
+    throw Self.ambiguous(found.map(\.name), service)
+  }
+
+  /// The services that are the name of `host`, in any case.
+  private func services(of host: String) throws -> [String] {
+    guard host.contains("."), !ItemWords.hasScheme(host) else { return [] }
+    return try names(of: nil).filter { $0.lowercased() == host.lowercased() }
+  }
+
+  /// A new name, with its host in the spelling that is there.
+  func spelling(of name: ItemName) throws -> ItemName {
+    let same = try services(of: name.service)
+    guard let service = same.first, !same.contains(name.service) else { return name }
+    return try ItemName(service: service, account: name.account)
+  }
+
+  /// The items of `host` in another case: names of hosts have none (RFC 4343).
+  func ofHost(_ host: String, _ account: String?) throws -> [VaultItem] {
+    try services(of: host).flatMap { try list(service: $0) }.filter { account == nil || $0.name.account == account }
   }
 
   /// The value of the item. With an account, the list is not read first.
@@ -89,52 +112,50 @@ final class VaultItems {
     return value
   }
 
-  private func notFound(_ name: ItemName, hasAccount: Bool) throws -> StoreError {
-    let question = try isTerminal(STDERR_FILENO) ? LikelyNames.question(near(name)) : nil
-    return Self.notFound(name, hasAccount ? "such item" : "item of this service", question)
-  }
-
   static func notFound(_ name: ItemName, _ what: String, _ question: String? = nil) -> StoreError {
     StoreError(
       .notFound, "the vault has no \(what)", key: name.description,
-      cure: (question.map { "\($0) " } ?? "") + "coffer vault list shows what there is, coffer vault set stores it")
+      cure: (question.map { "\($0) " } ?? "") + "coffer list shows what there is, coffer set stores it")
   }
 
-  /// Names that may have been meant. Only people mistype: no script waits for a search of all names.
+  /// Names that may have been meant: of a similar spelling, else those that contain the text.
   private func near(_ name: ItemName) throws -> [String] {
     let accounts = name.account.isEmpty ? [] : try names(of: name.service)
-    guard accounts.isEmpty else { return LikelyNames.near(name.account, among: accounts).map { "\(name.service) \($0)" } }
-    return LikelyNames.near(name.service, among: try names(of: nil))
+    guard accounts.isEmpty else { return LikelyNames.near(name.account, among: accounts).map { "\(name.service)/\($0)" } }
+    let services = try names(of: nil).filter { $0 != LoginItems.pointers }
+    let near = LikelyNames.near(name.service, among: services)
+    return near.isEmpty ? Array(services.filter { $0.lowercased().contains(name.service.lowercased()) }.prefix(3)) : near
   }
 
   private func chosen(of items: [VaultItem]) throws -> VaultItem? {
     try chosen(of: items) { $0.name.account.isEmpty ? "''" : $0.name.account }
   }
 
-  private func chosen(of items: [VaultItem], by text: (VaultItem) -> String) throws -> VaultItem? {
-    guard canAsk, items.count <= Menu.most, let terminal = Terminal() else { return nil }
-    return try items[Menu.choose("items match", items.map(text), terminal)]
+  private func chosen(of items: [VaultItem], by text: @escaping (VaultItem) -> String) throws -> VaultItem? {
+    guard canAsk, let terminal = Terminal() else { return nil }
+    return try ItemPicker(items: items, text: text).choose("choose", at: terminal)?.item
   }
 
-  private var canAsk: Bool { !context.json && isTerminal(STDIN_FILENO) && isTerminal(STDERR_FILENO) }
+  var canAsk: Bool { !context.json && isTerminal(STDIN_FILENO) && isTerminal(STDERR_FILENO) }
 
-  /// The item with the label `text`, or with a label that contains it, in any case. A person chooses among several. Nil if
-  /// there is none or nobody can be asked: a label is not unique.
-  private func labeled(_ text: String) throws -> VaultItem? {
+  /// The only item of which `text` is a part of the name or label, in any case. A person chooses among several. Nil if there
+  /// is none or nobody can be asked: in a script a guess would change with the next item.
+  private func resembling(_ text: String) throws -> VaultItem? {
     guard canAsk, !context.yes, !text.isEmpty else { return nil }
     let wanted = text.lowercased()
     var query = ItemQuery()
     query.texts = [text]
     query.otherThan = LoginItems.pointers
-    let similar = try find(query).items().filter { $0.metadata.label.lowercased().contains(wanted) }
-    let same = similar.filter { $0.metadata.label.lowercased() == wanted }
-    if same.count == 1, let item = same.first {
-      context.note("'\(Printable.line(item.metadata.label))' is the label of \(Printable.line(item.name.description))")
-      return item
+    let similar = try find(query).items().filter { item in
+      [item.name.description, item.metadata.label].contains { $0.lowercased().contains(wanted) }
     }
+    let same = similar.filter { $0.metadata.label.lowercased() == wanted }
     let found = same.isEmpty ? similar : same
-    guard !found.isEmpty else { return nil }
-    return try chosen(of: found) { "\($0.name.description)  \($0.metadata.label)" }
+    guard found.count != 1 else {
+      context.note("'\(Printable.line(text))' is taken for \(Printable.line(found[0].name.description))")
+      return found[0]
+    }
+    return found.isEmpty ? nil : try chosen(of: found) { "\($0.name.description)  \($0.metadata.label)" }
   }
 
   private func isTerminal(_ descriptor: Int32) -> Bool { isatty(descriptor) == 1 }

@@ -79,7 +79,7 @@ struct AuthAccounts {
     if let login = logins.first(where: \.isActive) ?? (logins.count == 1 ? logins.first : nil) { return login }
     throw StoreError(
       .ambiguous, "no account is active; there are \(logins.map(\.account).joined(separator: ", "))", key: logins.first?.host,
-      cure: "name one with --account, or make one active with coffer auth switch")
+      cure: "name one with --account, or make one active with coffer login HOST --account NAME")
   }
 
   func name(of login: Login) throws -> ItemName { try ItemName(service: login.host, account: login.account) }
@@ -97,15 +97,36 @@ struct AuthAccounts {
   /// Stores `token` and makes its account the active one, in one transaction. It replaces only logins.
   func store(_ token: consuming SecretBytes, _ host: String, _ account: String, expires: Date?) throws {
     let name = try checkedName(host, account)
-    guard token.withUnsafeBytes({ $0.allSatisfy { $0 >= 0x20 && $0 != 0x7F } }) else {
-      throw Failure.usage(
-        "the token has a line's end or another control character in it", try: "the token alone; nothing was stored")
-    }
+    try Self.check(token)
     let metadata = ItemMetadata(attributes: [LoginItems.mark: LoginItems.token], expires: expires)
     // Neither a logout nor a replacement keeps an old token.
     try items.apply(
       [.set(SecretForm(token, metadata: metadata), for: name, keeping: 0), try pointer(host, to: account)]
         + secrets(of: name, refresh: nil, client: nil))
+  }
+
+  private static func check(_ token: borrowing SecretBytes) throws(Failure) {
+    guard token.withUnsafeBytes({ $0.allSatisfy { $0 >= 0x20 && $0 != 0x7F } }) else {
+      throw .usage("the token has a line's end or another control character in it", try: "the token alone; nothing was stored")
+    }
+  }
+
+  /// The item of a login's name that is none.
+  func item(_ host: String, _ account: String) throws -> VaultItem? {
+    try items.item(ItemName(service: host, account: account)).flatMap { LoginItems.isToken($0) ? nil : $0 }
+  }
+
+  /// Makes `item` the active login of its host, with its value as the token. As with every login, no former value is kept.
+  func adopt(_ item: VaultItem, expires: Date?) throws {
+    try Self.check(items.value(of: item.name).bytes)
+    var metadata = item.metadata
+    // Nothing that an earlier version or another program wrote there says where the token is renewed.
+    metadata.attributes = metadata.freeAttributes
+    metadata.attributes[LoginItems.mark] = LoginItems.token
+    if let expires { metadata.expires = expires }
+    try items.apply([
+      .describe(item.name, as: metadata, if: item.isUnchanged, keeping: 0), pointer(item.name.service, to: item.name.account),
+    ])
   }
 
   /// Stores a server's tokens likewise, with the refresh token.
@@ -140,10 +161,15 @@ struct AuthAccounts {
   private func checkedName(_ host: String, _ account: String) throws -> ItemName {
     let name = try ItemName(service: host, account: account)
     try NewName.check(name)
-    guard let there = try items.item(name), !LoginItems.isToken(there) else { return name }
-    throw StoreError(
-      .refused, "the vault has an item of that name which is no login", key: name.description,
-      cure: "choose another account, or rename the item with coffer vault rename")
+    guard let there = try item(host, account) else { return name }
+    throw Self.isNoLogin(there)
+  }
+
+  static func isNoLogin(_ item: VaultItem) -> StoreError {
+    let words = "coffer login \(Printable.line(item.name.service)) --account \(Printable.line(item.name.account)) --yes"
+    return StoreError(
+      .refused, "the vault has an item of that name which is no login", key: item.name.description,
+      cure: "\(words) makes it one, with its value as the token; or choose another account, or rename the item")
   }
 
   func activate(_ login: Login) throws { try items.apply([try pointer(login.host, to: login.account)]) }
@@ -169,7 +195,7 @@ struct AuthAccounts {
 
   static func nobody(_ host: String?, _ account: String? = nil) -> StoreError {
     let whom = account.map { "'\($0)' is not logged in" } ?? "nobody is logged in"
-    return StoreError(.notFound, whom, key: host, cure: "coffer auth login \(host ?? "HOST")")
+    return StoreError(.notFound, whom, key: host, cure: "coffer login \(host ?? "HOST")")
   }
 
   private func active(_ host: String) throws -> String? {

@@ -108,7 +108,7 @@ struct LiveToken {
     do { isTakenBack = try client.revoke(next, nil) } catch { isTakenBack = false }
     let end = isTakenBack ? "the server has taken it back" : "the server still takes it, and nobody has it"
     let outcome = "the renewed token could not be stored; \(end)"
-    let cure = "coffer auth login \(name.service)"
+    let cure = "coffer login \(name.service)"
     switch error {
     case let error as StoreError:
       return StoreError(
@@ -136,12 +136,12 @@ struct LiveToken {
   private static func refused(_ name: ItemName) -> StoreError {
     StoreError(
       .loginRefused, "the server has just refused to renew the login for another process", key: name.description,
-      cure: "coffer auth login \(name.service)")
+      cure: "coffer login \(name.service)")
   }
 
   private static func unrenewable(_ name: ItemName) -> StoreError {
     StoreError(
-      .expired, "nothing renews the token", key: name.description, cure: "coffer auth login \(name.service)")
+      .expired, "nothing renews the token", key: name.description, cure: "coffer login \(name.service)")
   }
 }
 

@@ -107,7 +107,7 @@ struct LoginServers {
     guard secret.metadata.attributes[owner].map({ $0.hasSameBytes(as: server.owner) }) ?? true else {
       throw StoreError(
         .refused, "the secret of the client was given for another server or client than the settings name now", key: name,
-        cure: "coffer auth provider show, and add with --client-secret-file where that is right")
+        cure: "coffer provider list, and add with --client-secret-file where that is right")
     }
     return secret.with(ItemMetadata())
   }

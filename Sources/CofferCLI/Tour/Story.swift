@@ -8,15 +8,13 @@ internal import SystemPackage
 /// The text of a tour: numbered steps, indented lines, checked claims.
 struct Story {
   private var number = 0
-  private let bold = Output.isTerminal && ProcessEnvironment.value("NO_COLOR") == nil
 
   mutating func step(_ title: String) throws {
     number += 1
-    let heading = "\(number). \(title)"
-    try Output.line("\n" + (bold ? "\u{1B}[1m\(heading)\u{1B}[0m" : heading))
+    try Output.sentence("\n" + Style.bold.text("\(number). \(title)", .output))
   }
 
-  func say(_ text: String) throws { try Output.line(number == 0 ? text : "   " + text) }
+  func say(_ text: String) throws { try Output.sentence(number == 0 ? text : "   " + text) }
 
   func code(_ text: String) throws {
     for line in text.split(separator: "\n", omittingEmptySubsequences: false) {
@@ -29,10 +27,10 @@ struct Story {
   /// Prints a claim, or stops the tour because it does not hold.
   func claim(_ holds: Bool, _ text: String) throws {
     guard holds else { throw Failure.claim("step \(number) of the tour does not hold: \(text)") }
-    try Output.line("   ok: " + text)
+    try Output.sentence("   ok: " + text)
   }
 
-  func end(_ text: String) throws { try Output.line("\n" + text) }
+  func end(_ text: String) throws { try Output.sentence("\n" + text) }
 }
 
 /// The keys of the tour: each declared once, with the place of its value.

@@ -39,7 +39,8 @@ final class Tour {
     try changeBoth(second, key)
     try flipByte(second)
     try logOut(second, key)
-    try story.end(keeps ? "What you saw is still in \(home): coffer env --home \(home)" : "Next: coffer init, and coffer --help.")
+    try story.end(
+      keeps ? "What you saw is still in \(home): coffer status --paths --home \(home)" : "Next: coffer init, and coffer --help.")
   }
 
   /// Ends the process by the signal that ended the tour, once the files are gone.

@@ -141,11 +141,7 @@ struct CredentialSources {
     Failure(
       StoreError(
         .locked, "the vault is locked and there is nothing to unlock it with", place: vault.description,
-        cure: """
-          coffer unlock, in all your shells at once for what an agent serves; or one of --passphrase-file PATH, --passphrase-fd \
-          N, --key-file PATH, --recovery-file PATH, --identity PATH; COFFER_PASSPHRASE_FILE, COFFER_KEY_FILE, COFFER_IDENTITY or \
-          COFFER_PASSPHRASE in the environment; $CREDENTIALS_DIRECTORY/coffer.passphrase; a terminal to ask at
-          """))
+        cure: "run 'coffer unlock'; for scripts, see 'coffer help unlocking'"))
   }
 }
 

@@ -212,12 +212,3 @@ struct NewSecrets {
       .noCredentials, "a new vault needs a secret, and there is no terminal to ask at",
       cure: "--new-passphrase-file PATH, --new-passphrase-fd N, or --new-key-file PATH"))
 }
-
-/// A recovery code's only way out: to standard output.
-enum NewRecoveryCode {
-  static func show(_ code: borrowing SecretBytes, _ context: Context) throws {
-    context.note("this recovery code opens the vault; write it down, it is shown once:")
-    try Output.write(code)
-    try Output.write("\n")
-  }
-}

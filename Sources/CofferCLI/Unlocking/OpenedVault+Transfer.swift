@@ -1,5 +1,6 @@
 internal import Coffer
 internal import CofferAgent
+internal import CofferFormats
 internal import CofferVault
 
 extension OpenedVault {
@@ -13,15 +14,21 @@ extension OpenedVault {
     }
   }
 
-  /// Writes a new vault with the items of some services, or all, and returns their number.
+  /// Writes a new vault with the items of some services, or all, and returns their number. All include Coffer's own, which keep
+  /// the active logins active and are not counted.
   borrowing func export(
     to target: VaultPlace, of places: Places, services: [String]?, with credentials: consuming Credentials, label: String
   ) throws(StoreError) -> Int {
+    let own = ItemQuery(service: LoginItems.pointers)
     switch self {
     case .byAgent(let agent):
-      try agent.export(
+      let hidden = try services == nil ? agent.find(own).count : 0
+      return try agent.export(
         to: target, of: places.vault, services: services, with: credentials, label: label, pins: places.vaultOptions.pins)
-    case .here(let vault): try vault.export(to: target, services: services, with: credentials, label: label)
+        - hidden
+    case .here(let vault):
+      let hidden = try services == nil ? vault.find(own).count : 0
+      return try vault.export(to: target, services: services, with: credentials, label: label) - hidden
     }
   }
 
@@ -31,6 +38,13 @@ extension OpenedVault {
     switch self {
     case .byAgent(let agent): try agent.add(items, duplicates: duplicates, keeping: keeping, isTrial: isTrial, progress: progress)
     case .here(let vault): try vault.add(items, duplicates: duplicates, keeping: keeping, isTrial: isTrial, progress: progress)
+    }
+  }
+
+  borrowing func holds(_ name: ItemName) throws(StoreError) -> Bool {
+    switch self {
+    case .byAgent(let agent): try !agent.ask(Calls.item, name).isEmpty
+    case .here(let vault): try vault.item(name) != nil
     }
   }
 

@@ -54,7 +54,8 @@ struct Opening: ~Copyable {
     do { return try body() } catch let error as StoreError where error.kind == .wrongSecret && hasRecoveryCode {
       throw StoreError(
         error.kind, error.what, key: error.key, place: error.place,
-        cure: "coffer recover, which opens the vault with its recovery code and sets a new passphrase; or the command again",
+        cure: "forgot it? Run 'coffer recover'. If you are certain it is right, the vault file may have been altered: see "
+          + "'coffer doctor'",
         underlying: error.underlying)
     }
   }

@@ -5,7 +5,7 @@ internal import CofferTerminal
 internal import CofferVault
 internal import FoundationEssentials
 
-/// The items in the output of `coffer vault export --reveal`.
+/// The items in the output of `coffer export --reveal`.
 package enum JSONItems {
   private static let version = 1
 

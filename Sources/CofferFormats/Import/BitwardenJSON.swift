@@ -31,7 +31,7 @@ package struct BitwardenJSON {
       guard !reader.isEncrypted else {
         throw Failure.usage(
           "the export in \(place) is encrypted, and only Bitwarden can read it",
-          try: "an export as .json, not as .json (Encrypted); or bw export --format json --raw | coffer vault import -")
+          try: "an export as .json, not as .json (Encrypted); or bw export --format json --raw | coffer import -")
       }
       var found = ImportedEntries()
       for draft in reader.drafts { draft.finish(reader.folders, &found) }
@@ -59,7 +59,7 @@ package struct BitwardenJSON {
     private var kind = ""
     private var notes: SecretForm?
     private var folder = "", collections: [String] = []
-    private var isDeleted = false, passkeys = 0, former = 0
+    private var isDeleted = false, passkeys = 0
     private var attachments: [String] = [], links: [String] = []
 
     init(_ scanner: inout JSONScanner) throws {
@@ -83,10 +83,7 @@ package struct BitwardenJSON {
           try readParts(&scanner, value: nil, secrets: ["ssn", "passportNumber", "licenseNumber"])
         case "fields" where scanner.peek() == UInt8(ascii: "["): try scanner.array { try readField(&$0) }
         case "passwordHistory" where scanner.peek() == UInt8(ascii: "["):
-          try scanner.array {
-            former += 1
-            try $0.skip()
-          }
+          try scanner.array { try readFormer(&$0) }
         case "attachments" where scanner.peek() == UInt8(ascii: "["): try scanner.array { try readAttachment(&$0) }
         default: try scanner.skip()
         }
@@ -143,6 +140,19 @@ package struct BitwardenJSON {
       if type == "0" || type == "2" { entry.say(value?.plainText ?? "", as: field) } else { entry.add(value, as: field) }
     }
 
+    private mutating func readFormer(_ scanner: inout JSONScanner) throws {
+      var password: SecretForm?, date: Date?
+      try scanner.object { scanner, name in
+        switch name {
+        case "password": password = try scanner.secretOrNothing()
+        case "lastUsedDate": date = entry.date("former password", try scanner.dateText())
+        default: try scanner.skip()
+        }
+      }
+      entry.add(former: password, date)
+    }
+
+    /// Only its name is in this export.
     private mutating func readAttachment(_ scanner: inout JSONScanner) throws {
       var file = ""
       try scanner.object { scanner, name in
@@ -164,7 +174,6 @@ package struct BitwardenJSON {
       for name in attachments { found.leaveOut(entry.label, part: name, LeftOut.attachment) }
       for name in links { found.leaveOut(entry.label, part: name, LeftOut.link) }
       found.leaveOut(entry.label, LeftOut.passkey, count: passkeys)
-      found.leaveOut(entry.label, LeftOut.formerPasswords, count: former)
     }
   }
 }

@@ -1,4 +1,5 @@
 package import Coffer
+internal import CofferMemory
 internal import CofferPlatform
 internal import CofferStorage
 internal import CofferTerminal
@@ -10,6 +11,7 @@ internal import FoundationEssentials
 package struct KeePassXML {
   private var found = ImportedEntries()
   private var trash = ""
+  private var files: [String: AttachedFile] = [:]
 
   /// - Throws: `.damaged`, naming the line and never its text.
   package static func read(_ file: borrowing SecretBytes, place: String) throws -> ImportedEntries {
@@ -39,6 +41,11 @@ package struct KeePassXML {
       switch tag.name {
       case "RecycleBinEnabled": hasTrash = try scanner.text().lowercased() != "false"
       case "RecycleBinUUID": id = try scanner.text()
+      case "Binaries":
+        try scanner.children { scanner, tag in
+          guard tag.name == "Binary", let id = tag.attributes["ID"] else { return try scanner.skipContent() }
+          files[id] = try AttachedFile(&scanner, tag)
+        }
       default: try scanner.skipContent()
       }
     }
@@ -72,30 +79,63 @@ package struct KeePassXML {
       case "String": try draft.readString(&scanner)
       case "Tags": draft.entry.tags = try scanner.text().unicodeScalars.split { $0 == ";" || $0 == "," }.map { String($0) }
       case "Times": try draft.readTimes(&scanner)
-      case "Binary":
-        try scanner.children { scanner, tag in
-          guard tag.name == "Key" else { return try scanner.skipContent() }
-          draft.attachments.append(try scanner.text())
-        }
+      case "Binary": try readAttachment(&scanner, of: &draft)
       case "History":
-        try scanner.children { scanner, _ in
-          draft.former += 1
-          try scanner.skipContent()
+        try scanner.children { scanner, tag in
+          guard tag.name == "Entry" else { return try scanner.skipContent() }
+          try draft.readFormer(&scanner)
         }
       default: try scanner.skipContent()
       }
     }
-    let entry = try draft.finished()
+    var entry = try draft.finished()
     guard !isTrash else { return found.leaveOut(entry.label, LeftOut.inTrash) }
+    for (name, file) in draft.attachments { try found.attach(name, to: &entry) { try file?.content(limit: $0) } }
     found.add(entry)
-    for name in draft.attachments { found.leaveOut(entry.label, part: name, LeftOut.attachment) }
-    found.leaveOut(entry.label, LeftOut.formerPasswords, count: draft.former)
+  }
+
+  private func readAttachment(_ scanner: inout XMLScanner, of draft: inout Draft) throws {
+    var name = "", file: AttachedFile?
+    try scanner.children { scanner, tag in
+      switch tag.name {
+      case "Key": name = try scanner.text()
+      case "Value":
+        file = try AttachedFile(&scanner, tag)
+        if let id = tag.attributes["Ref"] { file = files[id] }
+      default: try scanner.skipContent()
+      }
+    }
+    draft.attachments.append((name, file))
+  }
+
+  /// A file in Base64, unpacked once its entry is known to be imported.
+  private struct AttachedFile {
+    private let text: SecretForm
+    private let isCompressed: Bool
+
+    /// Nil without a content.
+    init?(_ scanner: inout XMLScanner, _ tag: XMLScanner.Tag) throws {
+      guard let text = try scanner.secret() else { return nil }
+      self.text = text
+      isCompressed = tag.attributes["Compressed"]?.lowercased() == "true"
+    }
+
+    func content(limit: Int) throws -> SecretForm? {
+      // Many entries may name one file: it is not decoded for each. gzip adds five bytes to 64 KiB at most.
+      guard text.bytes.count / 4 * 3 <= limit + 4096 else { throw Gzip.tooLarge(limit) }
+      guard let bytes = try SecretBase64.decode(text.bytes) else { return nil }
+      guard isCompressed else {
+        guard bytes.count <= limit else { throw Gzip.tooLarge(limit) }
+        return SecretForm(bytes)
+      }
+      guard let file = try Gzip.unpack(bytes, limit: limit) else { return nil }
+      return SecretForm(file)
+    }
   }
 
   private struct Draft {
     var entry = ImportedEntry()
-    var attachments: [String] = []
-    var former = 0
+    var attachments: [(name: String, file: AttachedFile?)] = []
     private var expiry = "", expires = false
     private var seeds = KeePassSeeds()
     private var keys: Set<[UInt8]> = []
@@ -131,6 +171,19 @@ package struct KeePassXML {
       case _ where isProtected: entry.add(value, as: key)
       default: entry.say(value.plainText, as: key)
       }
+    }
+
+    /// Of an earlier version, the password and its date.
+    mutating func readFormer(_ scanner: inout XMLScanner) throws {
+      var former = Draft()
+      try scanner.children { scanner, tag in
+        switch tag.name {
+        case "String": try former.readString(&scanner)
+        case "Times": try former.readTimes(&scanner)
+        default: try scanner.skipContent()
+        }
+      }
+      entry.add(former: former.entry.value, former.entry.modified)
     }
 
     mutating func readTimes(_ scanner: inout XMLScanner) throws {

@@ -1,6 +1,6 @@
 package import Coffer
 internal import CofferPlatform
-internal import CofferStorage
+package import CofferStorage
 internal import CofferTerminal
 internal import FoundationEssentials
 
@@ -10,18 +10,23 @@ internal import FoundationEssentials
 package struct OnePasswordJSON {
   private var found = ImportedEntries()
 
+  /// - Parameter attached: gives an attached file by its name in the archive, at most as large as its second argument.
   /// - Throws: `.damaged`, naming the line and never its text.
-  package static func read(_ data: borrowing SecretBytes, place: String) throws -> ImportedEntries {
+  package static func read(
+    _ data: borrowing SecretBytes, place: String, attached: (String, Int) throws -> SecretForm? = { _, _ in nil }
+  ) throws -> ImportedEntries {
     try data.withUnsafeBytes { raw in
       var scanner = JSONScanner(raw, place: place)
       var reader = OnePasswordJSON()
-      try scanner.each("accounts") { try $0.each("vaults") { try reader.readVault(&$0) } }
+      try scanner.each("accounts") { try $0.each("vaults") { try reader.readVault(&$0, attached) } }
       try scanner.end()
       return reader.found
     }
   }
 
-  private mutating func readVault(_ scanner: inout JSONScanner) throws {
+  private mutating func readVault(
+    _ scanner: inout JSONScanner, _ attached: (String, Int) throws -> SecretForm?
+  ) throws {
     var name = ""
     var drafts: [Draft] = []
     try scanner.object { scanner, field in
@@ -34,7 +39,7 @@ package struct OnePasswordJSON {
       default: try scanner.skip()
       }
     }
-    for draft in drafts { draft.finish(name, &found) }
+    for draft in drafts { try draft.finish(name, &found, attached) }
   }
 
   private struct Draft {
@@ -48,7 +53,7 @@ package struct OnePasswordJSON {
     private var entry = ImportedEntry()
     private var category = "", state = ""
     private var notes: SecretForm?, main: SecretForm?
-    private var former = 0, files: [String] = [], unknown: [String] = [], passkeys = 0
+    private var files: [OnePasswordValue.File] = [], unknown: [String] = [], passkeys = 0
 
     init(_ scanner: inout JSONScanner) throws { try read(&scanner) }
 
@@ -101,10 +106,7 @@ package struct OnePasswordJSON {
         case "sections" where scanner.peek() == UInt8(ascii: "["):
           try scanner.array { try $0.each("fields") { try readField(&$0) } }
         case "passwordHistory" where scanner.peek() == UInt8(ascii: "["):
-          try scanner.array {
-            former += 1
-            try $0.skip()
-          }
+          try scanner.array { try readFormer(&$0) }
         case "documentAttributes" where scanner.peek() == UInt8(ascii: "{"): try readFile(&scanner)
         case "passkey" where scanner.peek() == UInt8(ascii: "{"):
           passkeys += 1
@@ -145,7 +147,10 @@ package struct OnePasswordJSON {
         }
       }
       let name = title.isEmpty ? id : title
-      if let file = value.file { files.append(file.isEmpty ? name : file) }
+      if var file = value.file {
+        if file.name.isEmpty { file.name = name }
+        files.append(file)
+      }
       try entry.takeSeed(value.oneTime, as: name)
       if let secret = value.secret {
         if main == nil, Self.mains.contains(id) || value.isKey { main = secret } else { entry.add(secret, as: name) }
@@ -160,23 +165,36 @@ package struct OnePasswordJSON {
       if let file = value.file { files.append(file) }
     }
 
+    private mutating func readFormer(_ scanner: inout JSONScanner) throws {
+      var password: SecretForm?, date: Date?
+      try scanner.object { scanner, name in
+        switch name {
+        case "value": password = try scanner.secretOrNothing()
+        case "time": date = entry.date("former password", try scanner.dateText(), read: Self.moment)
+        default: try scanner.skip()
+        }
+      }
+      entry.add(former: password, date)
+    }
+
     private static func moment(_ seconds: String) -> Date? {
       UInt64(seconds).flatMap { $0 > 0 && $0 < 1 << 40 ? Date(timeIntervalSince1970: Double($0)) : nil }
     }
 
-    func finish(_ vault: String, _ found: inout ImportedEntries) {
+    func finish(
+      _ vault: String, _ found: inout ImportedEntries, _ attached: (String, Int) throws -> SecretForm?
+    ) throws {
       var entry = entry
       entry.folder = vault
       guard state != "trashed", state != "deleted" else { return found.leaveOut(entry.label, LeftOut.inTrash) }
       if state == "archived" { entry.tags.append("archived") }
       if entry.value == nil { entry.value = main } else { entry.add(main, as: "password") }
       if category == Category.note, entry.value == nil { entry.value = notes } else { entry.add(notes, as: "notes") }
-      // A document may hold no text at all; then it has only the file, which is left out.
+      for file in files { try found.attach(file.name, to: &entry) { try attached(file.path, $0) } }
+      // A document may hold no text at all, and its file may be left out.
       if entry.hasSecret || files.isEmpty { found.add(entry) }
-      for name in files { found.leaveOut(entry.label, part: name, LeftOut.attachment) }
       for name in unknown { found.leaveOut(entry.label, part: name, LeftOut.unknownType) }
       found.leaveOut(entry.label, LeftOut.passkey, count: passkeys)
-      found.leaveOut(entry.label, LeftOut.formerPasswords, count: former)
     }
   }
 }

@@ -7,9 +7,16 @@ struct OnePasswordValue {
   var secret: SecretForm?
   var oneTime: OneTimeSeed?
   var texts: [String] = []
-  var file: String?
+  var file: File?
   var isKey = false
   var isUnknown = false
+
+  struct File {
+    var name = ""
+    fileprivate var id = ""
+    /// Its place in the archive.
+    var path: String { "files/\(id)__\(name)" }
+  }
 
   mutating func read(_ scanner: inout JSONScanner, kind: String) throws {
     switch kind {
@@ -24,9 +31,11 @@ struct OnePasswordValue {
 
   private mutating func readObject(_ scanner: inout JSONScanner, _ kind: String) throws {
     var parts: [String] = []
+    if kind == "file" { file = File() }
     try scanner.object { scanner, name in
       switch (kind, name) {
-      case ("file", "fileName"): file = try scanner.textOrNothing()
+      case ("file", "fileName"): file?.name = try scanner.textOrNothing()
+      case ("file", "documentId"): file?.id = try scanner.textOrNothing()
       case ("sshKey", "privateKey"):
         secret = try scanner.secretOrNothing()
         isKey = true
@@ -36,7 +45,6 @@ struct OnePasswordValue {
       default: try scanner.skip()
       }
     }
-    if kind == "file", file == nil { file = "" }
     texts += parts.isEmpty ? [] : [parts.joined(separator: ", ")]
   }
 

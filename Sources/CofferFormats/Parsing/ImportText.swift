@@ -36,17 +36,17 @@ package enum ImportText {
     }
     // Source: keepass.info/help/kb/kdbx.html, the first signature.
     if raw.starts(with: [0x03, 0xD9, 0xA2, 0x9A]) {
-      return ("the file is a database of KeePass, and no text", "keepassxc-cli export FILE | coffer vault import -")
+      return ("the file is a database of KeePass, and no text", "keepassxc-cli export FILE | coffer import -")
     }
     if raw.contains(0) {
       return (
         "the file has zero bytes: it is no text, or UTF-16 without a byte order mark",
-        "export it as UTF-8, or convert it: iconv -f utf-16le -t utf-8 FILE | coffer vault import …"
+        "export it as UTF-8, or convert it: iconv -f utf-16le -t utf-8 FILE | coffer import …"
       )
     }
     return (
       "the file is neither UTF-8 nor UTF-16 with a byte order mark",
-      "export it as UTF-8, or convert it: iconv -f latin1 -t utf-8 FILE | coffer vault import …"
+      "export it as UTF-8, or convert it: iconv -f latin1 -t utf-8 FILE | coffer import …"
     )
   }
 

@@ -11,9 +11,10 @@ package struct ImportedEntry {
     package let secret: SecretForm
     /// Whether it is a seed whose codes Coffer cannot make, which is reported.
     package var isOtherSeed = false
+    package private(set) var isFile = false
 
-    package init(name: String, secret: SecretForm, isOtherSeed: Bool = false) {
-      (self.name, self.secret, self.isOtherSeed) = (name, secret, isOtherSeed)
+    package init(name: String, secret: SecretForm, isOtherSeed: Bool = false, isFile: Bool = false) {
+      (self.name, self.secret, self.isOtherSeed, self.isFile) = (name, secret, isOtherSeed, isFile)
     }
   }
 
@@ -28,6 +29,8 @@ package struct ImportedEntry {
   /// The main secret: a password, the text of a note, the number of a card, a key.
   package var value: SecretForm?
   package var fields: [Field] = []
+  /// Its earlier passwords in the order of the file, each with the date that the program gives.
+  package private(set) var former: [(password: SecretForm, date: Date?)] = []
   /// Its attributes, in the order of the file.
   package var attributes: [(name: String, value: String)] = []
   package private(set) var oneTime: OneTimeSeed?
@@ -50,6 +53,11 @@ package struct ImportedEntry {
   package mutating func add(_ secret: SecretForm?, as name: String) {
     guard let secret, secret.bytes.count > 0 else { return }
     fields.append(Field(name: name, secret: secret))
+  }
+
+  mutating func add(former password: SecretForm?, _ date: Date?) {
+    guard let password else { return }
+    former.append((password, date))
   }
 
   /// Takes a seed of one-time passwords. The first that can make codes becomes the item's, every other one the field `name`.
@@ -80,7 +88,9 @@ package struct ImportedEntry {
 
   package var label: String { title.isEmpty ? service ?? urls.first ?? user : title }
 
-  package var hasSecret: Bool { value.map { $0.bytes.count > 0 } ?? false || !fields.isEmpty || oneTime != nil }
+  package var hasSecret: Bool {
+    value.map { $0.bytes.count > 0 } ?? false || !fields.isEmpty || !former.isEmpty || oneTime != nil
+  }
 }
 
 /// Something that an import leaves out. It is always reported.
@@ -108,9 +118,10 @@ package struct LeftOut: Encodable, Equatable {
   package static let locked = "locked: unlock it in its own program"
   static let inTrash = "in the trash"
   package static let empty = "without a secret"
-  static let attachment = "attachments"
+  static let attachment = "attachments that are not whole in the file"
+  static let manyAttachments = "attachments beyond 64 MiB in all"
   package static let link = "links to other fields"
-  static let formerPasswords = "former passwords"
+  package static let formerPasswords = "former passwords beyond those that an item keeps"
   static let passkey = "passkeys"
   package static let otherCodes = "one-time codes of a kind that this version does not make: the seed is a field"
   package static let unreadDate = "dates that cannot be read"
@@ -122,6 +133,9 @@ package struct LeftOut: Encodable, Equatable {
 package struct ImportedEntries {
   package var entries: [ImportedEntry] = []
   package var leftOut: [LeftOut] = []
+  /// The bytes of attached files. Many entries may name one file, and the vault stores it for each.
+  private var attached = 0
+  private static let mostAttached = 64 << 20
 
   package init(entries: [ImportedEntry] = [], leftOut: [LeftOut] = []) {
     (self.entries, self.leftOut) = (entries, leftOut)
@@ -132,6 +146,20 @@ package struct ImportedEntries {
   package mutating func leaveOut(_ entry: String, part: String = "", _ reason: String, count: Int = 1) {
     guard count > 0 else { return }
     leftOut.append(LeftOut(entry, part: part, reason, count: count))
+  }
+
+  /// Makes an attached file a field of `entry`, or leaves it out.
+  ///
+  /// - Parameter read: gives the file; nil if it is not there or damaged. Throws `.tooLarge` with its argument as the limit.
+  mutating func attach(_ name: String, to entry: inout ImportedEntry, _ read: (Int) throws -> SecretForm?) throws {
+    guard attached < Self.mostAttached else { return leaveOut(entry.label, part: name, LeftOut.manyAttachments) }
+    do {
+      guard let file = try read(VaultItem.largestValue) else { return leaveOut(entry.label, part: name, LeftOut.attachment) }
+      attached += file.bytes.count
+      entry.fields.append(ImportedEntry.Field(name: name, secret: file, isFile: true))
+    } catch let error as StoreError where error.kind == .tooLarge(limit: VaultItem.largestValue) {
+      leaveOut(entry.label, part: name, LeftOut.tooLarge)
+    }
   }
 }
 

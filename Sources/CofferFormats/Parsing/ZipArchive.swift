@@ -40,6 +40,8 @@ package struct ZipArchive: ~Copyable {
 
   deinit { library.discard(archive) }
 
+  package func holds(_ name: String) -> Bool { library.name_locate(archive, name, 0) >= 0 }
+
   /// Unpacks the file `name` into guarded memory.
   ///
   /// - Throws: `.damaged` if it is missing or its checksum is wrong; `.tooLarge` past `limit` bytes, whatever size the

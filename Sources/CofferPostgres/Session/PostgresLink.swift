@@ -151,8 +151,10 @@ final class PostgresLink {
   private func unreachable() -> StoreError {
     isLost = true
     let text = handle.library.error_message(handle.pointer).map { String(cString: $0) } ?? ""
-    let line = text.utf8.map { (32...126).contains($0) ? Character(Unicode.Scalar($0)) : " " }
     let decision = Unreached.decision(text)
+    // What libpq quotes of a place that it misreads may be a part of a password.
+    let told = decision.kind == .invalidName ? text.prefix { $0 != "\"" } : text[...]
+    let line = told.utf8.map { (32...126).contains($0) ? Character(Unicode.Scalar($0)) : " " }
     return StoreError(
       decision.kind,
       "\(decision.what): \(String(line.prefix(300)).split(separator: " ").joined(separator: " "))",

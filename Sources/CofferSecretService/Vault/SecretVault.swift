@@ -148,7 +148,7 @@ final class SecretVault: Sendable {
   private func existing(_ path: ItemPath, writing: Bool = false) throws(Refusal) -> VaultItem {
     guard let item = try vaultItem(path) else { throw .noSuchObject(path.text) }
     guard !writing || !item.metadata.isKeptByCoffer else {
-      throw .denied("the item is a login, which no other program replaces: coffer auth login")
+      throw .denied("the item is a login, which no other program replaces: coffer login")
     }
     return item
   }

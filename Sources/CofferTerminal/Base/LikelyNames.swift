@@ -27,9 +27,11 @@ package enum LikelyNames {
     return rest.prefix { $0 != "/" }
   }
 
+  package static let asked = "did you mean "
+
   /// `did you mean github.com, gitlab.com?`, for an error's cure; nil if nothing is near.
   package static func question(_ names: [String]) -> String? {
-    names.isEmpty ? nil : "did you mean \(names.map(Printable.line).joined(separator: ", "))?"
+    names.isEmpty ? nil : "\(asked)\(names.map(Printable.line).joined(separator: ", "))?"
   }
 }
 

@@ -26,7 +26,8 @@ package enum ExitStatus: Int32, CaseIterable {
     switch self {
     case .done: "done"
     case .notFound: "not found, or expired"
-    case .failed: "other failure, several items match, or coffer doctor, coffer vault audit or coffer keys found something"
+    case .failed:
+      "other failure, several items match, or coffer doctor, coffer vault audit or coffer doctor --keys found something"
     case .usage: "the command line is wrong; nothing was done"
     case .damaged: "damaged data, or data that cannot be decoded"
     case .untrusted: "tampered with, rolled back, forked, replaced or not proven; the message and --json say which"

@@ -82,15 +82,22 @@ package struct Failure: Error {
     return failure
   }
 
-  /// Two lines for people: what happened, and the cure.
+  /// Two lines for a log: what happened, and the cure.
   package var text: String {
-    var line = "coffer: "
-    if let key { line += "'\(Printable.line(key))': " }
-    line += Printable.line(what)
-    if let place { line += " (\(Printable.line(place)))" }
-    if let detail { line += ": \(Printable.line(detail))" }
-    if let cure { line += "\n  try: \(Printable.line(cure))" }
-    return line
+    Printable.withoutPasswords(
+      "coffer: " + (key.map { "'\(Printable.line($0))': " } ?? "") + story + (cure.map { "\n  try: \(Printable.line($0))" } ?? "")
+    )
+  }
+
+  var story: String {
+    Printable.line(what) + (place.map { " (\(Printable.line($0)))" } ?? "") + (detail.map { ": \(Printable.line($0))" } ?? "")
+  }
+
+  /// The question with which the cure begins (`did you mean github.com?`), if it does, and the rest of it.
+  package var meaning: (question: String?, rest: String) {
+    let cure = Printable.line(cure ?? "")
+    guard cure.hasPrefix(LikelyNames.asked), let end = cure.firstIndex(of: "?") else { return (nil, cure) }
+    return (String(cure[...end]), String(cure[cure.index(after: end)...].drop { " ;".contains($0) }))
   }
 }
 

@@ -17,7 +17,7 @@ extension StoreError.Remedy {
   package var commands: String {
     switch self {
     case .makeVault: "coffer init makes one; or give the path of another"
-    case .returnVault: "put it back, from a backup by coffer vault restore FILE; coffer init makes another vault"
+    case .returnVault: "put it back, from a backup by coffer restore FILE; coffer init makes another vault"
     case .acceptReplaced: "put the right vault back; if this one is right, accept it with coffer vault pin accept"
     case .acceptOlder:
       "an older copy was put back: find the newer file; if the old one is right, accept it with coffer vault pin accept"
@@ -29,22 +29,22 @@ extension StoreError.Remedy {
     case .expectVault: "ask someone who has the vault for an invitation: coffer vault join PLACE INVITATION"
     case .acceptInvited:
       "ask someone who has the vault for an invitation: coffer vault pin accept --invitation INVITATION"
-    case .copyItems: "copy the items to a new vault with coffer vault export, or restore a backup"
-    case .leaveVault: "copy the items to a new vault with coffer vault export, and remove this one"
-    case .giveBackup: "make a backup of that vault with coffer vault backup, and give that"
+    case .copyItems: "copy the items to a new vault with coffer export, or restore a backup"
+    case .leaveVault: "copy the items to a new vault with coffer export, and remove this one"
+    case .giveBackup: "make a backup of that vault with coffer backup, and give that"
     case .giveBackupSecret:
       "give that, by --passphrase-file for example; COFFER_PASSPHRASE_FILE or COFFER_KEY_FILE, or the terminal, may have what "
         + "opens the vault now"
-    case .replaceVault: "restore to another path, or say --force to replace it; it is kept beside it"
+    case .replaceVault: "restore to another path, or say --replace to replace it; it is kept beside it"
     case .acceptOlderKey:
       "a backup made after the key was changed, or what opens the vault that stands there as well; to go back to the older key "
         + "on purpose, --older-key"
     case .acceptOlderCopy: "a copy that was made since; if you know this one, --older-key"
     case .rebuild: "restore a backup; without one, coffer vault repair --rebuild keeps the records that open"
-    case .askRecipient: "ask for it again; coffer vault identity show FILE prints it"
-    case .makeMirror: "coffer vault mirror FILE makes it anew, once the server can be reached"
+    case .askRecipient: "ask for it again; coffer vault identity FILE prints it"
+    case .makeMirror: "coffer vault mirror FILE --vault URL makes it anew, once the server can be reached"
     case .remakeMirror:
-      "find out who put it there; to have the mirror anew, move it away, and make it with coffer vault mirror FILE"
+      "find out who put it there; to have the mirror anew, move it away, and make it with coffer vault mirror FILE --vault URL"
     case .openMirror: "--vault mirror:FILE, which reads it"
     case .leaveMirror: "the command with the vault's own place, once the server can be reached"
     case .readMirror:
@@ -55,8 +55,8 @@ extension StoreError.Remedy {
     case .relockAgent: "coffer lock, then unlock the vault that you expect"
     case .restartAgent: "coffer agent stop, then coffer unlock"
     case .replaceAgent: "coffer agent stop, then coffer unlock; or --no-agent"
-    case .endAgent: "coffer agent status shows it, coffer agent stop ends it"
-    case .askAgent: "coffer agent status"
+    case .endAgent: "coffer status --agent shows it, coffer agent stop ends it"
+    case .askAgent: "coffer status --agent"
     case .leaveAgentOut: "--no-agent, or another COFFER_HOME"
     case .distrustAgent: "find out who put it there; --no-agent leaves the agent out"
     case .oneVersion: "use one version of coffer for both"

@@ -39,7 +39,7 @@ package enum Editor {
     let named = ProcessEnvironment.value("VISUAL") ?? ProcessEnvironment.value("EDITOR")
     // vi would draw the secret on any standard output, such as cron's mail or a log.
     guard named != nil || (isatty(STDIN_FILENO) == 1 && isatty(STDOUT_FILENO) == 1) else {
-      throw Failure.usage("there is no terminal to edit at", try: "coffer vault set, or an editor in VISUAL; nothing was changed")
+      throw Failure.usage("there is no terminal to edit at", try: "coffer set, or an editor in VISUAL; nothing was changed")
     }
     let editor = named ?? "vi"
     let status = try start("\(editor)\(quietly(editor)) \"$1\"", file)

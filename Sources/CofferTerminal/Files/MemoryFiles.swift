@@ -43,14 +43,14 @@ package final class MemoryFolder {
     guard let parent = Self.parents(places).first(where: Self.isInMemory) else {
       throw StoreError(
         .refused, "there is no file system in memory to edit on, and a secret is not put on a disk",
-        cure: "set XDG_RUNTIME_DIR to a folder on tmpfs; or store the new value with coffer vault set")
+        cure: "set XDG_RUNTIME_DIR to a folder on tmpfs; or store the new value with coffer set")
     }
     var name = Array(parent.appending(Self.prefix + "XXXXXX").string.utf8CString)
     guard mkdtemp(&name) != nil else { throw StoreError(errno: errno, "make a folder to edit in", place: parent) }
     path = FilePath(platformString: name)
     descriptor = path.withPlatformString { coffer_open($0, O_RDONLY | O_DIRECTORY | O_CLOEXEC, 0) }
-    // Before anything is in it.
-    guard descriptor >= 0, flock(descriptor, LOCK_EX | LOCK_NB) == 0 else {
+    // Before anything is in it. Another command that looks at it holds the lock for a moment.
+    guard descriptor >= 0, flock(descriptor, LOCK_EX) == 0 else {
       throw StoreError(errno: errno, "lock the folder to edit in", place: path)
     }
   }

@@ -6,19 +6,30 @@ internal import SystemPackage
 
 /// Paths from the command line, which may lead to a descriptor of this process, such as `/dev/fd/3`.
 package enum GivenPath {
-  /// Refuses a path to a descriptor that was not open when the program started: it may now be the program's own file, which
-  /// must be neither read as a value nor written as an output.
+  /// Refuses a place on a server, a path that names a folder, and one to a descriptor that was not open when the program
+  /// started: it may now be the program's own file, which must be neither read as a value nor written as an output.
   ///
   /// - Throws: a usage failure, as for the number itself.
   package static func check(_ path: String) throws(Failure) {
+    try checkIsOnNoServer(path, "file")
+    try checkNamesNoFolder(path)
     guard let descriptor = descriptor(of: path), !Hardening.wasGiven(descriptor) else { return }
     throw .usage("descriptor \(descriptor), to which \(path) leads, is not open", try: "N<FILE or N>FILE in the shell")
   }
 
-  /// Refuses a server's place. Only its scheme is repeated: the rest may hold a password.
-  package static func checkIsFile(_ path: String) throws(Failure) {
-    guard VaultPlace(path).url != nil else { return }
-    throw .usage("a file belongs there, and \(path.prefix { $0 != ":" })://… is a place on a server", try: "the path of a file")
+  /// Refuses a server's place, and one of PostgreSQL that lacks its slashes. Only its scheme is repeated: the rest may hold a
+  /// password.
+  package static func checkIsOnNoServer(_ path: String, _ kind: String) throws(Failure) {
+    let isNear = ["postgresql:", "postgres:"].contains(where: path.hasPrefix)
+    guard VaultPlace(path).url != nil || isNear else { return }
+    throw .usage(
+      "a \(kind) belongs there, and \(path.prefix { $0 != ":" })://… is a place on a server", try: "the path of a \(kind)")
+  }
+
+  /// Refuses a path with a slash at its end, which `FilePath` drops: a new file would get the folder's name.
+  package static func checkNamesNoFolder(_ path: String) throws(Failure) {
+    guard path.hasSuffix("/") else { return }
+    throw .usage("a file belongs there, and \(path) names a folder", try: "the path of a file")
   }
 
   /// The number that `path` leads to, through any links; nil for other paths.

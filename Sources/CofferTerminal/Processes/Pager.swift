@@ -68,6 +68,23 @@ package enum Pager {
 extension Table {
   /// Uses the pager if it is longer than the screen.
   package func show() throws { try Pager.show(text(.output)) }
+
+  /// Shows `table` at a terminal, and prints `rows` with tabs elsewhere.
+  package static func show(
+    _ table: @autoclosure () throws -> Table, elsewhere rows: @autoclosure () throws -> [[String]]
+  ) throws {
+    if Output.isTerminal { return try table().show() }
+    let rows = try rows()
+    if !rows.isEmpty { try Output.line(Columns.tabs(rows)) }
+  }
+
+  /// Rows that begin with a word for an outcome, under `titles` at a terminal, only aligned elsewhere.
+  ///
+  /// - Parameter footer: a last line, only at a terminal.
+  package static func show(_ rows: [[String]], under titles: [String], footer: String = "") throws {
+    guard Output.isTerminal else { return rows.isEmpty ? () : try Output.line(Columns.align(rows)) }
+    if !rows.isEmpty || !footer.isEmpty { try Table(rows, under: titles, footer: footer).show() }
+  }
 }
 
 extension Sheet {

@@ -1,69 +1,25 @@
-internal import CofferStorage
-
-/// Rows aligned for people.
+/// Rows of cells without titles.
 package enum Columns {
-  private static let space = UInt8(ascii: " ")
-
-  /// Aligned lines without trailing white space.
-  ///
-  /// - Parameter display: a terminal gets lines cut at its width in cells; for other readers, width is counted in
-  ///   characters.
-  package static func align(_ rows: [[String]], for display: Display = .output) -> String {
-    var widths = Widths(for: display)
-    for row in rows { widths.add(row) }
-    let text = align(rows, widths)
-    guard display.isTerminal else { return text }
-    return text.split(separator: "\n", omittingEmptySubsequences: false)
-      .map { Cells.shorten(String($0), to: display.width, display) }.joined(separator: "\n")
+  /// For a program: a tab between two cells, none in them.
+  package static func tabs(_ rows: [[String]]) -> String {
+    rows.map { $0.map(Printable.line).joined(separator: "\t") }.joined(separator: "\n")
   }
 
-  /// Lines with columns as wide as in all rows added to `widths`.
-  package static func align(_ rows: [[String]], _ widths: Widths) -> String {
-    let rows = rows.map { $0.map { Cell($0, inCells: widths.inCells) } }
-    let widths = widths.widths
-    var lines: [UInt8] = []
-    lines.reserveCapacity(rows.count * widths.reduce(0) { $0 + $1 + 2 })
-    for (number, row) in rows.enumerated() {
-      if number > 0 { lines.append(UInt8(ascii: "\n")) }
-      append(row, widths, to: &lines)
-    }
-    return String(decoding: lines, as: UTF8.self)
+  /// For a person: cells below each other, at a terminal no wider than that.
+  package static func align(_ rows: [[String]], for display: Display = .output) -> String { Table(rows).text(display) }
+
+  /// The same with nothing cut: what has no room at a terminal goes on in the next line.
+  package static func wrap(_ rows: [[String]], for display: Display) -> String {
+    TextWidth.message(align(rows, for: Display(isTerminal: false)), to: display.width)
   }
+}
 
-  private static func append(_ row: [Cell], _ widths: [Int], to line: inout [UInt8]) {
-    guard let last = row.lastIndex(where: { !$0.text.trimmedEnd.isEmpty }) else { return }
-    for column in 0..<last {
-      line.append(contentsOf: row[column].text.utf8)
-      line.append(contentsOf: repeatElement(space, count: widths[column] - row[column].width + 2))
-    }
-    line.append(contentsOf: row[last].text.trimmedEnd.utf8)
-  }
-
-  /// The widest cells of rows that need not be held together.
-  package struct Widths {
-    fileprivate var widths: [Int] = []
-    fileprivate let inCells: Bool
-
-    package init(for display: Display = .output) { inCells = display.isTerminal }
-
-    package mutating func add(_ row: [String]) {
-      for (column, text) in row.enumerated() {
-        if column == widths.count { widths.append(0) }
-        widths[column] = max(widths[column], Cell(text, inCells: inCells).width)
-      }
-    }
-  }
-
-  private struct Cell {
-    let text: String
-    let width: Int
-
-    init(_ text: String, inCells: Bool) {
-      // Most text is ASCII, and needs no Unicode properties.
-      let isPlain = StoredName.isPrintableASCII(text)
-      self.text = isPlain ? text : Printable.line(text)
-      width = isPlain ? text.utf8.count : inCells ? Cells.count(self.text) : self.text.count
-    }
+/// Names and their texts, one below the other.
+package enum Sheet {
+  /// - Parameter rows: names, and texts with invisible characters spelled out.
+  package static func text(_ rows: [(name: String, text: String)], _ display: Display) -> String {
+    TextWidth.definitions(
+      fitting: rows.map { (Style.bold.text($0.name, display), $0.text) }, to: display.width, indent: 0)
   }
 }
 

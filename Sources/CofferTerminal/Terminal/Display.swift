@@ -16,7 +16,7 @@ package struct Display {
   /// Whether it cannot move the cursor to redraw a line.
   let isDumb: Bool
   package let isColored: Bool
-  let isUnicode: Bool
+  package let isUnicode: Bool
 
   package init(
     isTerminal: Bool, width: Int = 80, height: Int? = nil, isDumb: Bool = false, isColored: Bool = false, isUnicode: Bool = true
@@ -61,7 +61,7 @@ package struct Display {
     ProcessEnvironment.value(name).flatMap { Int($0) }.flatMap { $0 > 0 ? $0 : nil }
   }
 
-  private static func size(_ descriptor: Int32) -> (width: Int?, height: Int?) {
+  static func size(_ descriptor: Int32) -> (width: Int?, height: Int?) {
     var size = winsize()
     guard ioctl(descriptor, UInt(TIOCGWINSZ), &size) == 0 else { return (nil, nil) }
     return (size.ws_col > 0 ? Int(size.ws_col) : nil, size.ws_row > 0 ? Int(size.ws_row) : nil)
@@ -70,7 +70,11 @@ package struct Display {
 
 /// A sign for a word, with an ASCII form for other locales.
 package enum Sign {
-  case done, dot, absent, ellipsis, secret
+  case done, failed, dot, absent, ellipsis, secret
+  /// A one-time code, other secret fields, and what stands between two facts.
+  case code, fields, between
+  /// Lines of a tree: to an entry, to the last one, and past an entry to the next.
+  case branch, lastBranch, stem
 
   /// The start of a report of a completed action: empty unless on a terminal.
   package static var doneAtTerminal: String {
@@ -80,10 +84,17 @@ package enum Sign {
   package func text(_ display: Display) -> String {
     switch self {
     case .done: display.isUnicode ? "✓" : "OK"
+    case .failed: display.isUnicode ? "✗" : "ERROR"
     case .dot: display.isUnicode ? "●" : "*"
     case .absent: display.isUnicode ? "–" : "-"
     case .ellipsis: display.isUnicode ? "…" : "..."
-    case .secret: display.isUnicode ? "••••••••••••" : "************"
+    case .secret: display.isUnicode ? "••••••••" : "********"
+    case .code: display.isUnicode ? "⏱" : "otp"
+    case .fields: display.isUnicode ? "⚿" : "+"
+    case .between: display.isUnicode ? " · " : ", "
+    case .branch: display.isUnicode ? "├── " : "|-- "
+    case .lastBranch: display.isUnicode ? "└── " : "`-- "
+    case .stem: display.isUnicode ? "│   " : "|   "
     }
   }
 }

@@ -1,9 +1,12 @@
 extension Failure {
   /// One line for programs.
   package var json: String {
-    JSONText.encode(
+    let hide = Printable.withoutPasswords
+    return JSONText.encode(
       Report(
-        error: Report.Body(kind: kind, message: what, cure: cure, key: key, place: place, code: status.rawValue, detail: detail)))
+        error: Report.Body(
+          kind: kind, message: hide(what), cure: cure.map(hide), key: key.map(hide), place: place.map(hide),
+          code: status.rawValue, detail: detail.map(hide))))
   }
 
   private struct Report: Encodable {

@@ -46,10 +46,13 @@ package struct LocalTime {
   }
 
   /// `3 Nov 20:44`.
-  package func minute(_ date: Date) -> String {
+  package func minute(_ date: Date) -> String { "\(day(date)) \(clock(date))" }
+
+  /// `20:44`.
+  package func clock(_ date: Date) -> String {
     let parts = Self.parts(date)
     let pad = { (number: Int32) in number < 10 ? "0\(number)" : "\(number)" }
-    return "\(day(date)) \(pad(parts.tm_hour)):\(pad(parts.tm_min))"
+    return "\(pad(parts.tm_hour)):\(pad(parts.tm_min))"
   }
 
   private static let months = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"]

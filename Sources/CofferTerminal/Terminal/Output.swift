@@ -11,6 +11,11 @@ package enum Output {
 
   package static func line(_ text: String) throws(Failure) { try write(text + "\n") }
 
+  /// A line, wrapped on a terminal.
+  package static func sentence(_ text: String) throws(Failure) {
+    try line(isTerminal ? TextWidth.message(text, to: Display.output.width) : text)
+  }
+
   package static func write(_ bytes: RawSpan) throws(Failure) {
     try bytes.withUnsafeBytes { (raw) throws(Failure) in try write(raw, to: STDOUT_FILENO) }
   }
@@ -67,6 +72,13 @@ package enum Output {
   /// A message for a person, wrapped on a terminal. If standard error is gone, nobody can be informed.
   package static func message(_ text: String) {
     record(Display.errors.isTerminal ? TextWidth.message(text, to: Display.errors.width) : text)
+  }
+
+  /// A failure, at a terminal with `command`, its cure, alone on its line: nothing breaks what a person copies.
+  package static func message(_ failure: Failure, cure command: String? = nil) {
+    guard Display.errors.isTerminal else { return record(failure.text) }
+    message(failure.text(for: .errors, without: command))
+    if let command { record(TextWidth.blanks(4) + Style.bold.text(command, .errors)) }
   }
 
   /// A message unchanged, for a program.

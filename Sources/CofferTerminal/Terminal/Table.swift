@@ -1,4 +1,4 @@
-/// Rows under headers, at most as wide as a terminal.
+/// Rows under headers, at most as wide as a terminal. An empty cell is blank, and an empty column is left out.
 package struct Table {
   package struct Column {
     package let title: String
@@ -36,17 +36,23 @@ package struct Table {
     (self.columns, self.rows, self.footer) = (columns, rows, footer)
   }
 
-  /// The lines: none wider than `display`, none with trailing white space.
+  /// Rows of text, of which some may have fewer cells; without `titles` there is no header.
+  package init(_ rows: [[String]], under titles: [String] = [], footer: String = "") {
+    let count = max(titles.count, rows.reduce(0) { max($0, $1.count) })
+    let columns = (0..<count).map { $0 >= titles.count ? Column.text("") : $0 == 0 ? .fixed(titles[0]) : .text(titles[$0]) }
+    let cells = rows.map { row in (0..<count).map { Cell($0 < row.count ? row[$0] : "") } }
+    self.init(columns: columns, rows: cells, footer: footer)
+  }
+
+  /// The lines: none wider than a terminal, none with trailing white space.
   package func text(_ display: Display) -> String {
-    let widths = widths(display)
+    let widths = widths(display.isTerminal ? display.width : .max)
     var lines: [String] = []
     lines.reserveCapacity(rows.count + 2)
-    if !rows.isEmpty { lines.append(line(columns.map { Cell($0.title, .bold) }, widths, display)) }
-    let absent = Cell(Sign.absent.text(display), .dim)
-    for row in rows {
-      let shown = zip(row, columns).map { cell, column in cell.text.isEmpty && !column.title.isEmpty ? absent : cell }
-      lines.append(line(shown, widths, display))
+    if !rows.isEmpty, columns.contains(where: { !$0.title.isEmpty }) {
+      lines.append(line(columns.map { Cell($0.title, .bold) }, widths, display))
     }
+    for row in rows { lines.append(line(row, widths, display)) }
     if !footer.isEmpty { lines.append(Style.dim.text(Cells.shorten(footer, to: display.width, display), display)) }
     return lines.joined(separator: "\n")
   }
@@ -67,16 +73,16 @@ package struct Table {
   }
 
   /// The cells of each column; 0 if empty or without room.
-  private func widths(_ display: Display) -> [Int] {
+  private func widths(_ most: Int) -> [Int] {
     var widths = columns.indices.map { column in rows.reduce(0) { max($0, Cells.count($1[column].text)) } }
     for (index, column) in columns.enumerated() where widths[index] > 0 {
       widths[index] = max(widths[index], Cells.count(column.title))
     }
     let least = zip(columns, widths).map { column, width in min(column.least ?? width, width) }
-    while Self.total(zip(widths, least).map { $0 > 0 ? $1 : 0 }) > display.width, let index = droppable(widths) {
+    while Self.total(zip(widths, least).map { $0 > 0 ? $1 : 0 }) > most, let index = droppable(widths) {
       widths[index] = 0
     }
-    return fitted(widths, least, display.width)
+    return fitted(widths, least, most)
   }
 
   private func droppable(_ widths: [Int]) -> Int? {
@@ -112,19 +118,5 @@ package struct Table {
   private static func total(_ widths: [Int]) -> Int {
     let shown = widths.filter { $0 > 0 }
     return shown.reduce(0, +) + max(shown.count - 1, 0) * gap
-  }
-}
-
-extension Table {
-  /// Rows that begin with a word for an outcome, under `titles` at a terminal, only aligned elsewhere.
-  ///
-  /// - Parameter rows: a row may have fewer cells than there are titles.
-  /// - Parameter footer: a last line, only at a terminal.
-  package static func show(_ rows: [[String]], under titles: [String], footer: String = "") throws {
-    guard Output.isTerminal else { return rows.isEmpty ? () : try Output.line(Columns.align(rows)) }
-    guard !rows.isEmpty || !footer.isEmpty else { return }
-    let columns = titles.enumerated().map { $0 == 0 ? Column.fixed($1) : .text($1) }
-    let cells = rows.map { row in titles.indices.map { Cell($0 < row.count ? row[$0] : "") } }
-    try Table(columns: columns, rows: cells, footer: footer).show()
   }
 }

@@ -5,7 +5,7 @@ internal import CofferStorage
 
 /// The process's terminal, whatever its standard streams. All questions are asked here.
 package struct Terminal: ~Copyable {
-  private let descriptor: Int32
+  let descriptor: Int32
 
   /// The longest line that a terminal delivers in one piece (`N_TTY_BUF_SIZE` on Linux, `MAX_CANON` elsewhere is less).
   static let longestLine = 4096
@@ -114,7 +114,7 @@ package struct Terminal: ~Copyable {
   }
 
   package func confirm(_ question: String) throws -> Bool {
-    try say("\(Printable.line(question)) [y/N] ")
+    try say(TextWidth.message("\(Printable.line(question)) [y/N]", to: Display.errors.width - 1) + " ")
     var answer = [UInt8](repeating: 0, count: Self.longestLine)
     let count = max(0, SecretFile.readOnce(descriptor, &answer, answer.count))
     return answer.prefix(count).first.map { $0 == UInt8(ascii: "y") || $0 == UInt8(ascii: "Y") } ?? false
@@ -134,7 +134,7 @@ package struct Terminal: ~Copyable {
     case signal(Int32)
   }
 
-  private func say(_ text: String) throws(Failure) {
+  func say(_ text: String) throws(Failure) {
     try text.utf8Span.span.bytes.withUnsafeBytes { (raw) throws(Failure) in try Output.write(raw, to: descriptor) }
   }
 
@@ -176,13 +176,13 @@ package struct Terminal: ~Copyable {
   }
 }
 
-/// A terminal without echo while this value lives, or longer by ``Echo``.
+/// A terminal without echo while this value lives, or longer by ``Echo``; by key, it delivers each at once.
 struct Silence: ~Copyable {
   private let descriptor: Int32
   private let before: termios
 
-  init(_ descriptor: Int32) throws {
-    if let before = Echo.handOver() {
+  init(_ descriptor: Int32, byKey: Bool = false) throws {
+    if !byKey, let before = Echo.handOver() {
       // Input before the question is no answer to it.
       tcflush(descriptor, TCIFLUSH)
       self.descriptor = descriptor
@@ -195,6 +195,10 @@ struct Silence: ~Copyable {
     }
     let before = settings
     settings.c_lflag &= ~tcflag_t(ECHO | ECHONL)
+    if byKey {
+      settings.c_lflag &= ~tcflag_t(ICANON | IEXTEN)
+      withUnsafeMutableBytes(of: &settings.c_cc) { ($0[Int(VMIN)], $0[Int(VTIME)]) = (1, 0) }
+    }
     guard tcsetattr(descriptor, TCSAFLUSH, &settings) == 0 else {
       throw Failure(StoreError(errno: errno, "turn the terminal's echo off", place: "/dev/tty"))
     }

@@ -44,12 +44,10 @@ struct ItemTransfer {
         .refused, "a field alone is imported into an item that Coffer keeps by itself, such as a login", key: name.description,
         place: view.place.description, cure: "leave the field out; nothing was imported")
     }
-    if duplicates == .keep {
-      for item in imported where item.name.field.isEmpty {
-        if try items.version(of: item.name) != .absent { kept.insert(item.name) }
-      }
+    for item in imported where item.name.field.isEmpty && !item.isFormer {
+      if try stays(item, duplicates) { kept.insert(item.name) }
     }
-    for item in imported {
+    for item in imported where !item.isFormer {
       guard seen.insert(item.name).inserted else {
         throw StoreError(
           .ambiguous, "the import names the item twice", key: item.name.description, place: view.place.description,
@@ -65,7 +63,11 @@ struct ItemTransfer {
       }
       switch duplicates {
       case .replace: report.replaced.append(item.name)
-      case .keep: report.kept.append(item.name)
+      case .keep, .newer:
+        // The item of this field was replaced, or the field is imported alone.
+        let follows = !item.name.field.isEmpty && whole.contains(item.name.item)
+        let isKept = try follows ? false : stays(item, duplicates)
+        if isKept { report.kept.append(item.name) } else { report.replaced.append(item.name) }
       case .refuse:
         throw StoreError(
           .alreadyExists, "there is such an item already, and nothing was imported", key: item.name.description,
@@ -73,6 +75,13 @@ struct ItemTransfer {
       }
     }
     return report
+  }
+
+  /// Whether the vault's own item stays in place of `imported`.
+  private func stays(_ imported: ImportedItem, _ duplicates: DuplicatePolicy) throws(StoreError) -> Bool {
+    guard duplicates == .keep || duplicates == .newer, let own = try items.item(imported.name) else { return false }
+    guard duplicates == .newer, let modified = imported.modified else { return true }
+    return modified <= own.modified
   }
 
   /// Runs in a transaction of its own. Nil means all services.

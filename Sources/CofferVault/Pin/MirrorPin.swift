@@ -25,6 +25,13 @@ enum MirrorPin {
       cure: "open it as a mirror, by VaultPlace.mirror(_:)", remedy: .openMirror)
   }
 
+  /// For a vault opened as a mirror.
+  static func vault(at place: VaultPlace) -> StoreError {
+    StoreError(
+      .refused, "this is a vault, and no mirror", place: place.description,
+      cure: "give its path as that of a vault, without mirror:")
+  }
+
   static func replaced(_ found: VaultSalt, _ expected: VaultSalt, _ place: VaultPlace) -> StoreError {
     StoreError(
       .replaced, "the mirror is of vault \(expected), and vault \(found) is here", place: place.description,

@@ -103,6 +103,8 @@ final class PinWatch {
   init(_ pins: FilePath, ofMirrorAt place: VaultPlace, calls: SystemCalls = SystemCalls()) throws(StoreError) {
     let folder = try PinFolder(pins, calls: calls)
     guard let found = try folder.pin(ofMirrorAt: place) else {
+      let vaults = try folder.expected(at: .file(FilePath(place.description)))
+      guard vaults.allSatisfy({ $0 == nil }) else { throw MirrorPin.vault(at: place) }
       throw MirrorPin.unknownAge(.unproven, "this machine has made no mirror here", place.description)
     }
     guard let known = try found.readAny() else {

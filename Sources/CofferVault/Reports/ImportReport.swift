@@ -11,6 +11,8 @@ public struct ImportedItem: Sendable {
   public let form: SecretForm
   /// When it was first stored and last written; nil for now.
   public let created: Date?, modified: Date?
+  /// Whether it is a former content of the item of this name that follows in the import.
+  package private(set) var isFormer = false
 
   /// An item to import.
   public init(name: ItemName, form: SecretForm, created: Date? = nil, modified: Date? = nil) {
@@ -18,6 +20,11 @@ public struct ImportedItem: Sendable {
     self.form = form
     self.created = created
     self.modified = modified
+  }
+
+  package init(name: ItemName, form: SecretForm, created: Date?, modified: Date?, isFormer: Bool) {
+    self.init(name: name, form: form, created: created, modified: modified)
+    self.isFormer = isFormer
   }
 }
 
@@ -29,6 +36,8 @@ public enum DuplicatePolicy: Sendable, CaseIterable {
   case replace
   /// Keeps the current item.
   case keep
+  /// Replaces the current item if the imported one was written later. One without a date counts as older.
+  case newer
 }
 
 /// The effects of an import, made or planned.

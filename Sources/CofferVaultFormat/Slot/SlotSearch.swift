@@ -129,7 +129,7 @@ package enum SlotSearch {
           ? "try again, or give the recovery code in its place"
           : inputs.isIdentityAlone
             ? "give another identity, or ask someone who has the vault whether this one's slot was removed"
-            : "try again; where it is surely right, a slot of the vault was changed: restore the vault from a backup")
+            : "try again; if you are certain it is right, the vault may have been altered: restore it from a backup")
   }
 
   private static func openers(_ kinds: Set<SlotKind>) -> String {

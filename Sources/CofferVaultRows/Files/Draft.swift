@@ -28,7 +28,9 @@ package struct Draft: ~Copyable {
       let tag = String(UInt64.random(in: .min ... .max), radix: 36)
       let path = target.parent.appending(".\(target.lastName ?? "").\(tag)\(suffix)")
       // Nil if another process swept the folder before the lock was taken.
-      if let lock = try DescriptorLock.take(path.appending(suffix: lockSuffix)) { return (path, lock) }
+      do throws(StoreError) {
+        if let lock = try DescriptorLock.take(path.appending(suffix: lockSuffix)) { return (path, lock) }
+      } catch { throw error.beside(target) }
     }
   }
 

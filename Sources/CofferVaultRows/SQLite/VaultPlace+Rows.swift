@@ -43,6 +43,10 @@ extension VaultPlace {
 
   /// The connection keeps its file even if a refresh replaces it.
   package static func openMirror(_ path: FilePath) throws(StoreError) -> sending VaultDatabase {
+    // Before the folders above it are checked: they are not the reason.
+    guard try FileStatus(at: path)?.isFolder != true else {
+      throw StoreError(.denied, "a folder stands where a file should be", place: path.string, cure: "choose another path")
+    }
     var options = Connection.Options(access: .readOnly)
     options.isMirror = true
     for _ in 1..<triesOfMirror {

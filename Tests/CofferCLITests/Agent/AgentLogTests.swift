@@ -30,7 +30,7 @@ struct AgentLogTests {
     try home.transcript("unlock --quiet")
     defer { _ = try? home.coffer("agent stop") }
     home.locked()
-    let status = try JSONSerialization.jsonObject(with: home.coffer("agent status --json").bytes) as? [String: Any]
+    let status = try JSONSerialization.jsonObject(with: home.coffer("status --agent --json").bytes) as? [String: Any]
     let agent = try #require(status?["process"] as? UInt32)
     let user = geteuid()
 
@@ -42,7 +42,7 @@ struct AgentLogTests {
 
     let renamer = try process(home, ["vault", "rename", "github", "--to-account", "bob"], "")
     #expect(try log(home, newest: 2).map(\.process) == [renamer, renamer])
-    let router = try process(home, ["set", "token", "--secret"], "2")
+    let router = try process(home, ["set", "token", "--domain", "coffer"], "2")
     #expect(try log(home, newest: 1) == [Entry(event: "itemSet", user: user, process: router, program: "coffer")])
     let remover = try process(home, ["vault", "delete", "github"], "")
     #expect(try log(home, newest: 1) == [Entry(event: "itemDeleted", user: user, process: remover, program: "coffer")])
@@ -54,6 +54,6 @@ struct AgentLogTests {
     #expect(
       try log(home, newest: 1) == [Entry(event: "itemSet", user: user, process: helper, program: "git-credential-coffer")])
     let people = try home.coffer("vault log --limit 1 --key-file \(home.path)/key").out
-    #expect(people.contains("git-credential-coffer  user \(user)  process \(helper)"), "\(people)")
+    #expect(people.contains("git-credential-coffer\tuser \(user)\tprocess \(helper)"), "\(people)")
   }
 }

@@ -109,7 +109,7 @@ struct HostilePeerTests {
     try home.transcript("unlock --quiet")
     defer { _ = try? home.coffer("agent stop") }
     home.locked()
-    let status = try JSONSerialization.jsonObject(with: home.coffer("agent status --json").bytes) as? [String: Any]
+    let status = try JSONSerialization.jsonObject(with: home.coffer("status --agent --json").bytes) as? [String: Any]
     let agent = try #require(status?["process"] as? Int)
     let socket = home.path + "/run/agent.sock"
     var open: [Int32] = []

@@ -22,7 +22,7 @@ struct AskpassTests {
   func `COFFER_ASKPASS is asked with the question as its word, and what it answers goes to the agent`() throws {
     let home = try home()
     home.environment["COFFER_ASKPASS"] = try program(home, body: "cat \(home.path)/pass")
-    try home.transcript("credential git get", in: "protocol=https\nhost=example.com\n")
+    try home.transcript("helper git get", in: "protocol=https\nhost=example.com\n")
     #expect(
       try home.content("asked")
         == "git wants the password of https://example.com.\nPassphrase of \(home.path)/data/vault.sqlite:\n")
@@ -143,7 +143,7 @@ struct AskpassTests {
       done
       """
     home.environment["COFFER_ASKPASS"] = try program(home, "pinentry-test", body: talk)
-    try home.transcript("credential git get", in: "protocol=https\nhost=exämple.com\n")
+    try home.transcript("helper git get", in: "protocol=https\nhost=exämple.com\n")
     let said = try home.content("said")
     #expect(said.contains("SETDESC git wants the password of https://ex%C3%A4mple.com.%0APassphrase of \(home.path)/data"))
     #expect(said.contains("SETERROR Wrong passphrase. Try again (2 left).\n") && said.contains("SETPROMPT Passphrase:\n"))
@@ -191,7 +191,7 @@ struct AskpassTests {
     let home = try home()
     home.environment["COFFER_ASKPASS"] = try program(home, body: "cat \(home.path)/pass")
     home.environment["GIT_TERMINAL_PROMPT"] = "0"
-    try home.transcript("credential git get", in: "protocol=https\nhost=example.com\n")
+    try home.transcript("helper git get", in: "protocol=https\nhost=example.com\n")
     #expect(home.exists("asked"))
   }
 }

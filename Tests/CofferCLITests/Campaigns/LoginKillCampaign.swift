@@ -2,7 +2,7 @@ import CofferTestSupport
 import Foundation
 import Testing
 
-/// `coffer auth login`, `refresh` and `logout` are killed at system calls on files and sockets. The vault is valid, the old
+/// `coffer login`, `refresh` and `logout` are killed at system calls on files and sockets. The vault is valid, the old
 /// or the new login exists, tokens are only sealed in files, and the next command works.
 ///
 /// Short by default; `COFFER_LONG_TESTS` takes every call, or one of so many.
@@ -56,7 +56,7 @@ struct LoginKillCampaign {
   @Test func `wherever a login is killed, the old one stands or the new one`() throws {
     let server = try OAuthServer(.authlib)
     let home = try Home.loggedIn(server)
-    let old = try home.coffer("auth token").out
+    let old = try home.coffer("token").out
     let scene = try Scene(home)
     let places = try home.calls(Self.calls, { try logIn(home, server, by: $0) })
     var outcomes: [String: Int] = [:]
@@ -68,59 +68,59 @@ struct LoginKillCampaign {
         _ = try logIn(home, server, by: places[places.count - 1 - index * 7 % places.count].killer)
       } else if index % 3 == 2 {
         try server.fault(503, at: "/token")
-        try home.transcript("auth refresh", err: "status 503", exit: 75)
+        try home.transcript("token --fresh", err: "status 503", exit: 75)
       }
       try checkSound(home, place)
-      let token = try home.coffer("auth token")
+      let token = try home.coffer("token")
       #expect(try token.status == 0 && server.takes(token.out), "\(place): \(token.err)")
       outcomes["\(isKilled ? "killed" : "came through"), \(token.out == old ? "old" : "new") login", default: 0] += 1
       // The old token is accepted once.
-      if token.out != old { try home.transcript("auth refresh --quiet") }
+      if token.out != old { #expect(try home.coffer("token --fresh --quiet").status == 0) }
       #expect(try logIn(home, server, by: ["/usr/bin/env"]) == 0, "\(place)")
-      #expect(try home.coffer("auth status").out.contains("renewed on demand"), "\(place)")
+      #expect(try home.coffer("status --logins").out.contains("renewed on demand"), "\(place)")
     }
-    print("auth login: \(places.count) calls, \(outcomes.sorted { $0.key < $1.key })")
+    print("login: \(places.count) calls, \(outcomes.sorted { $0.key < $1.key })")
     #expect(outcomes["killed, old login", default: 0] > 0)
   }
 
   @Test func `wherever a renewal is killed, the login stands, or the server says that it is over`() throws {
     let server = try OAuthServer(.authlib)
     let home = try Home.loggedIn(server)
-    let refresh = { (tracer: [String]) in try home.start(by: tracer, ["auth", "refresh", Home.host]).end().status }
+    let refresh = { (tracer: [String]) in try home.start(by: tracer, ["token", "--fresh", Home.host]).end().status }
     let places = try home.calls(Self.calls, refresh)
     var outcomes: [String: Int] = [:]
     for place in chosen(places) {
       try home.logIn(server)
-      let old = try home.coffer("auth token").out
+      let old = try home.coffer("token").out
       let before = try server.control("counts")["refresh"]
       let isKilled = try refresh(place.killer) != 0
       let wasAsked = try server.control("counts")["refresh"] != before
       try checkSound(home, place)
-      let token = try home.coffer("auth token")
+      let token = try home.coffer("token")
       #expect(token.status == 0, "\(place): \(token.err)")
       #expect(try server.takes(token.out) || wasAsked && token.out == old, "\(place)")
-      let next = try home.coffer("auth refresh")
+      let next = try home.coffer("token --fresh")
       // The new refresh token can be lost only between the server's answer and the commit: no other place has it.
       #expect(next.status == 0 || next.status == 77 && wasAsked && token.out == old, "\(place): \(next.err)")
       let what = next.status == 77 ? "to log in again" : token.out == old ? "old token" : "new token"
       outcomes["\(isKilled ? "killed" : "came through"), \(what)", default: 0] += 1
     }
-    print("auth refresh: \(places.count) calls, \(outcomes.sorted { $0.key < $1.key })")
+    print("token --fresh: \(places.count) calls, \(outcomes.sorted { $0.key < $1.key })")
     #expect(outcomes["killed, old token", default: 0] > 0)
   }
 
   @Test func `wherever a logout is killed, it happened or not, and can be repeated`() throws {
     let server = try OAuthServer(.authlib)
     let home = try Home.loggedIn(server)
-    let logout = { (tracer: [String]) in try home.start(by: tracer, ["auth", "logout", Home.host]).end().status }
+    let logout = { (tracer: [String]) in try home.start(by: tracer, ["logout", Home.host]).end().status }
     let places = try home.calls(Self.calls, logout)
     var outcomes: [String: Int] = [:]
     for place in chosen(places) {
       try home.logIn(server)
-      let old = try home.coffer("auth token").out
+      let old = try home.coffer("token").out
       let isKilled = try logout(place.killer) != 0
       try checkSound(home, place)
-      let token = try home.coffer("auth token")
+      let token = try home.coffer("token")
       #expect(token.status == 0 && token.out == old || token.status == 1, "\(place): \(token.err)")
       let stands = try server.takes(old)
       // Nobody is logged out while the server accepts the token, unless it was unreachable.
@@ -128,11 +128,11 @@ struct LoginKillCampaign {
       outcomes[
         "\(isKilled ? "killed" : "came through"), \(token.status == 1 ? "out" : stands ? "in" : "taken back, but in")", default: 0
       ] += 1
-      #expect(try home.coffer("auth logout").status == token.status, "\(place)")
+      #expect(try home.coffer("logout").status == token.status, "\(place)")
       try home.transcript("vault list", out: "")
       #expect(try !server.takes(old), "\(place)")
     }
-    print("auth logout: \(places.count) calls, \(outcomes.sorted { $0.key < $1.key })")
+    print("logout: \(places.count) calls, \(outcomes.sorted { $0.key < $1.key })")
     #expect(outcomes["killed, in", default: 0] > 0)
   }
 }

@@ -7,7 +7,7 @@ import Testing
   @Test(arguments: ["a file", "a server"])
   func `of two rotations and two new slots at once every slot opens the vault, or its command was refused`(kind: String) throws {
     let home = kind == "a file" ? try Home.withVault() : try Home.withSharedVault()
-    let own = try #require(home.coffer("vault slot list").out.split(separator: " ").first)
+    let own = try #require(home.coffer("vault slot list").out.split(separator: "\t").first)
     nonisolated(unsafe) let shared = home
     var tally: [String: Int] = [:]
     for round in 0..<Campaign.size(short: 3, long: 500) {

@@ -27,8 +27,8 @@ struct TerminalClipboardTests {
     terminal.showsAll()
     #expect(try child.wait() == 0)
     #expect(
-      terminal.shown == "\u{1B}]52;c;aHVudGVyMg==\u{7}coffer: note: copied the value of github by osc52; "
-        + "the terminal does not tell whether it took it, and is not cleared\r\n")
+      terminal.shown == "\u{1B}]52;c;aHVudGVyMg==\u{7}coffer: note: sent the value of github to your terminal's "
+        + "clipboard (OSC 52); not every terminal supports this, and it will not be cleared\r\n")
   }
 
   @Test func `the sequence goes to the terminal, wherever the output goes, and through tmux to the terminal behind it`() throws {
@@ -60,7 +60,7 @@ struct TerminalClipboardTests {
     home.environment["TERM"] = "dumb"
     let terminal = try PseudoTerminal()
     let child = try terminal.coffer("vault get github -c", in: home)
-    terminal.shows("there is no clipboard")
+    terminal.shows("There is no clipboard")
     #expect(try child.wait() == 1)
   }
 }

@@ -19,7 +19,7 @@ struct AgentCommandTests {
   private func stop(_ home: Home) { _ = try? home.coffer("agent stop") }
 
   private func status(_ home: Home) throws -> [String: Any] {
-    let answer = try home.coffer("agent status --json")
+    let answer = try home.coffer("status --agent --json")
     return try #require(JSONSerialization.jsonObject(with: answer.bytes) as? [String: Any])
   }
 
@@ -31,22 +31,22 @@ struct AgentCommandTests {
     defer { stop(home) }
     try home.transcript("vault get github", out: "tok3n")
     try home.transcript("vault get github alice --field account", out: "alice")
-    try home.transcript("vault list", out: "github  alice\n")
-    try home.transcript("vault find ALI", out: "github  alice\n")
+    #expect(try home.listed() == ["github/alice"])
+    #expect(try home.listed("vault find ALI") == ["github/alice"])
     try home.transcript("vault set github bob --create", in: "b")
     try home.transcript("vault set github bob --create", in: "c", err: "there is such an item already", exit: 73)
     try home.transcript("vault get github", err: "2 items match: alice, bob", exit: 2)
     #expect(try home.coffer("vault show github bob --reveal").out.contains("value     b"))
     try home.transcript("vault delete github bob")
     try home.transcript("vault delete github bob", err: "no such item", exit: 1)
-    try home.transcript("set token --secret", in: "s")
+    try home.transcript("set token --domain coffer", in: "s")
     try home.transcript("get token", out: "s")
     try home.transcript("set theme dark --plain")
     try home.transcript("set theme --secret", err: "moved into the vault")
     try home.transcript("get theme", out: "dark")
     try home.transcript("lock")
     try home.transcript("vault get github", err: "there is nothing to unlock it with", exit: 69)
-    #expect(try home.coffer("agent status").status == 69)
+    #expect(try home.coffer("status --agent").status == 69)
     try home.transcript("unlock --quiet --key-file \(home.path)/key")
     try home.transcript("vault get github", out: "tok3n")
     try home.transcript("agent stop")
@@ -78,13 +78,13 @@ struct AgentCommandTests {
     let status = try status(home)
     #expect(status["running"] as? Bool == true && status["idle"] as? Int == 3000 && status["lifetime"] as? Int == 7200)
     #expect((status["unlocked"] as? String)?.count == 32 && status["locked"] is NSNull)
-    try home.transcript("agent start", err: "an agent is running", exit: 73)
-    try home.transcript("agent start --idle soon", err: "--idle", exit: 64)
+    try home.transcript("agent run --detach", err: "an agent is running", exit: 73)
+    try home.transcript("agent run --detach --idle soon", err: "--idle", exit: 64)
     stop(home)
     #expect(try home.coffer("status").out.contains("agent    none; coffer unlock starts one"))
-    try home.transcript("agent status", err: "no agent is running", exit: 1)
-    try home.transcript("agent start", err: "agent: locked: nothing has unlocked it yet")
-    try home.transcript("vault list --key-file \(home.path)/key", out: "github  alice\n")
+    try home.transcript("status --agent", err: "no agent is running", exit: 1)
+    try home.transcript("agent run --detach", err: "agent: locked: nothing has unlocked it yet")
+    #expect(try home.listed("vault list --key-file \(home.path)/key") == ["github/alice"])
   }
 
   @Test
@@ -133,7 +133,7 @@ struct AgentCommandTests {
     for file in 0...2 {
       #expect(try FileManager.default.destinationOfSymbolicLink(atPath: "/proc/\(process)/fd/\(file)") == "/dev/null")
     }
-    let grep = try home.coffer("agent status --json")
+    let grep = try home.coffer("status --agent --json")
     #expect(!grep.out.contains("horse"))
     #expect(home.mode("run") == 0o700 && home.mode("run/agent.sock") == 0o600)
   }
@@ -187,7 +187,7 @@ struct AgentCommandTests {
     terminal.type("\u{3}")
     #expect(try child.wait() == 130)
     #expect(terminal.echoes)
-    #expect(try home.coffer("agent status").status == 69)
+    #expect(try home.coffer("status --agent").status == 69)
   }
 
   @Test
@@ -215,10 +215,10 @@ struct AgentCommandTests {
     let file = "\(home.path)/\(name)"
     try home.transcript("agent install --idle 30m", err: "systemctl --user enable --now coffer-agent")
     let unit = try home.content(name)
-    #expect(unit.contains("agent start --foreground --idle 30m\n") && unit.contains("Environment=COFFER_HOME=\(home.path)\n"))
+    #expect(unit.contains("agent run --idle 30m\n") && unit.contains("Environment=COFFER_HOME=\(home.path)\n"))
     try home.transcript("agent install --idle 30m", err: "there already")
     try home.transcript("agent install", err: "another unit stands there", exit: 73)
-    try home.transcript("agent install --force --quiet")
+    try home.transcript("agent install --replace --quiet")
     #expect(try home.coffer("agent install --print").out == home.content(name))
     let verify = ["/usr/bin/systemd-analyze", "/bin/systemd-analyze"].first(where: FileManager.default.isExecutableFile)
     guard let verify else { try Test.skip(without: "systemd-analyze") }
@@ -267,10 +267,10 @@ struct AgentCommandTests {
       chmod("\(home.path)/\(path)", 0o755)
     }
     chmod(folder, 0o775)
-    try home.transcript("agent install --force", err: "mode 0775 lets others than the owner write to a parent folder", exit: 77)
+    try home.transcript("agent install --replace", err: "mode 0775 lets others than the owner write to a parent folder", exit: 77)
     #expect(try home.content("dotfiles/coffer-agent.service") == "old\n")
     chmod(folder, 0o755)
-    try home.transcript("agent install --force --quiet")
+    try home.transcript("agent install --replace --quiet")
     #expect(try home.content("dotfiles/coffer-agent.service") == home.coffer("agent install --print").out)
     #expect(try FileManager.default.destinationOfSymbolicLink(atPath: folder + "/coffer-agent.service") == file)
   }

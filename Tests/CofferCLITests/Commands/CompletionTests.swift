@@ -16,14 +16,13 @@ struct CompletionTests {
     #expect(checked.status == 0, "\(checked.err)")
   }
 
-  /// The scripts' request: the words of the line and, in some shells, the cursor's place.
-  private func offers(_ home: Home, _ line: String, _ argument: String) throws -> [String] {
-    let command = line.split(separator: " ").dropFirst().prefix { !$0.hasPrefix("-") }
-    let path = command.filter { word in ["vault", "get", "defaults", "read", "set", "show"].contains(String(word)) }.joined(
-      separator: " ")
-    let answer = try home.coffer("---completion \(path) -- \(argument) 0 0 \(line)")
+  /// The answer to the tab key behind the words of `line`, of which the last may be empty.
+  private func offers(_ home: Home, _ line: String) throws -> [String] {
+    let answer = try home.coffer("---complete fish \(line)")
     #expect(answer.err.isEmpty, "\(answer.err)")
-    return answer.out.split(separator: "\n").map(String.init)
+    let lines = answer.out.split(separator: "\n").map { String($0.prefix { $0 != "\t" }) }
+    #expect(lines.first == "words", "\(answer.out)")
+    return Array(lines.dropFirst())
   }
 
   @Test
@@ -34,25 +33,69 @@ struct CompletionTests {
     try home.transcript("vault set gitlab eve", in: "1")
     try home.transcript("defaults write com.example.app theme dark")
     try home.transcript("set volume 3 --plain")
-    try home.transcript("set token --secret", in: "1")
-    #expect(try offers(home, "coffer vault get", "positional@0").sorted() == ["coffer", "github", "gitlab"])
-    #expect(try offers(home, "coffer vault get github", "positional@1") == ["ada", "bob"])
-    #expect(try offers(home, "coffer defaults read", "positional@0").sorted() == ["coffer", "com.example.app"])
-    #expect(try offers(home, "coffer defaults read com.example.app", "positional@1") == ["theme"])
-    #expect(try offers(home, "coffer get", "positional@0").sorted() == ["token", "volume"])
-    #expect(try offers(home, "coffer vault get github ada", "--field").contains("revision"))
-    #expect(
-      try home.coffer("---completion run -- --env 3 18 coffer run --env X=coffer://github/").out
-        == "X=coffer://github/ada\nX=coffer://github/bob\n")
+    try home.transcript("set token --domain coffer", in: "1")
+    #expect(try offers(home, "vault get ''").sorted() == ["coffer", "github", "gitlab"])
+    #expect(try offers(home, "vault get github ''") == ["ada", "bob"])
+    #expect(try offers(home, "defaults read ''").sorted() == ["coffer", "com.example.app"])
+    #expect(try offers(home, "defaults read com.example.app ''") == ["theme"])
+    for verb in ["get", "show", "delete", "set", "rename", "copy"] {
+      #expect(try offers(home, "\(verb) ''") == ["coffer", "github", "gitlab", "token", "volume"], "\(verb)")
+      #expect(try offers(home, "\(verb) github/").contains("github/ada"), "\(verb)")
+    }
+    #expect(try offers(home, "get --domain com.example.app ''") == ["theme"])
+    #expect(try offers(home, "edit ''") == ["coffer", "github", "gitlab"], "only an item is edited")
+    #expect(try offers(home, "vault get github ada --field ''").contains("revision"))
+    #expect(try offers(home, "run --env X=coffer://github/") == ["X=coffer://github/ada", "X=coffer://github/bob"])
     // A combining mark after the slash forms one character with it, but still ends the service.
-    #expect(
-      try home.coffer("---completion run -- --env 3 19 coffer run --env X=coffer://github/\u{301}").out
-        == "X=coffer://github/ada\nX=coffer://github/bob\n")
-    #expect(try home.coffer("---completion vault slot remove -- positional@0 0 0 coffer vault slot remove").out.count == 33)
+    #expect(try offers(home, "run --env X=coffer://github/\u{301}") == ["X=coffer://github/ada", "X=coffer://github/bob"])
+    #expect(try offers(home, "vault slot remove ''").map(\.count) == [32])
     home.locked()
-    #expect(try offers(home, "coffer vault get", "positional@0").isEmpty)
-    #expect(try offers(home, "coffer get", "positional@0") == ["volume"])
+    #expect(try offers(home, "vault get ''").isEmpty)
+    #expect(try offers(home, "get ''") == ["volume"])
   }
+
+  @Test
+  func `the next word of a command, its options and their values are offered, each where it may stand`() throws {
+    let home = try Home()
+    #expect(try offers(home, "--quiet ''").contains("vault") && !offers(home, "''").contains { $0.hasPrefix("-") })
+    #expect(try offers(home, "vault slot ''") == ["list", "add", "remove", "label"])
+    #expect(try offers(home, "help ''").contains("unlocking") && offers(home, "help vault ''").contains("log"))
+    // The verbs behind `vault` and the former names of commands are hidden.
+    #expect(try !offers(home, "vault ''").contains { ["get", "set", "status", "init"].contains($0) })
+    #expect(try !offers(home, "''").contains { ["auth", "credential", "env", "explain", "keys", "uninstall"].contains($0) })
+    let options = try offers(home, "vault ls --sort name -")
+    #expect(options.contains("--expiring") && options.contains("--key-file") && !options.contains("--sort"))
+    // `--pass` is refused as a secret on the command line, but not while it is typed.
+    #expect(try offers(home, "vault get --pass").contains("--passphrase-file"))
+    #expect(try offers(home, "vault list --sort ''") == ["name", "modified", "expires"])
+    #expect(try offers(home, "vault get a --clipboard ''").contains("osc52"))
+    for line in ["--vault ''", "vault set a --vault ''", "vault mirror ''"] {
+      #expect(try home.coffer("---complete zsh \(line)").out == "files\n", "\(line)")
+    }
+    // The line of another program begins at its first word.
+    for (line, place) in [("run fis", 1), ("run -- fis", 2), ("run -e X=1 git che", 3), ("--home d exec -- git che", 4)] {
+      #expect(try home.coffer("---complete zsh \(line)").out == "command \(place)\n", "\(line)")
+    }
+    #expect(try home.coffer("---complete zsh vault slot li").out.hasPrefix("words\nlist:List the slots.\n"))
+  }
+
+  @Test
+  func `a slot is offered by its label where an agent has the vault open`() throws {
+    let home = try Home.withVault()
+    try home.transcript("vault slot add -q --label spare --new-key-file \(home.path)/spare")
+    try home.transcript("unlock --quiet")
+    defer { _ = try? home.coffer("agent stop") }
+    #expect(try offers(home, "vault slot remove ''").contains("spare"))
+  }
+
+  @Test(arguments: [
+    ("coffer get gith", "gith", "github", "github"), ("coffer get https://g", "//g", "https://g.example", "//g.example"),
+    ("coffer get 'a s", "'a s", "a shop's", "a shop'\\''s"), ("coffer get \"a$", "\"a$", "a$(x)!`", "a\\$(x)\"'!'\"\\`"),
+    ("coffer get a\\ s", "a\\ s", "a shop's", "a\\ shop\\'s"), ("coffer get ", "", "$(x)", "\\$\\(x\\)"),
+  ])
+  func `an answer for bash takes the place of the part of the word that bash completes, in its quotes`(
+    line: String, part: String, name: String, answer: String
+  ) { #expect(BashLine(line, from: part).spelled(name) == answer) }
 
   /// A home whose vault only the agent has open, with the program on PATH. One item's name is a trap for shells.
   private func unlockedHome() throws -> Home {
@@ -60,10 +103,10 @@ struct CompletionTests {
     try home.withHelpers()
     for account in ["ada", "bob"] { try home.transcript("vault set github \(account)", in: "1") }
     try home.transcript("vault set https://git.example.com/x eve", in: "1")
-    #expect(try home.coffer("vault set '\(Self.trap(home.path))'", in: Data("1".utf8)).status == 0)
+    #expect(try home.coffer("vault set '\(Self.trap(home.path))' ''", in: Data("1".utf8)).status == 0)
     // Another program may give an item any name.
     let names = #"[{"service":"a shop's","value":"1"},{"service":"turn\u202eed","value":"1"}]"#
-    #expect(try home.coffer("vault import -q --from json \(home.file("names.json", names))").status == 0)
+    #expect(try home.coffer("import -q --from json \(home.file("names.json", names))").status == 0)
     try home.transcript("set volume 3 --plain")
     try home.transcript("unlock --quiet")
     home.locked()
@@ -72,22 +115,24 @@ struct CompletionTests {
 
   /// The typed line before the tab, its last word, and the command's last word afterwards.
   private static let lines: [(line: String, typed: String, completed: String)] = [
-    ("coffer vault get", "gith", "github"), ("coffer vault get github", "b", "bob"), ("coffer vault", "ver", "verify"),
-    ("coffer get", "vol", "volume"), ("coffer vault get", "--no-ag", "--no-agent"),
-    ("coffer vault get", "ht", "https://git.example.com/x"),
-    ("coffer vault get", "https://g", "https://git.example.com/x"), ("coffer vault get https://git.example.com/x", "e", "eve"),
-    ("coffer vault get", "github/b", "github/bob"), ("coffer vault get", "'gith", "github"),
-    ("coffer vault get", "\"gith", "github"), ("coffer vault get", "a\\ s", "a shop's"),
-    ("coffer vault get", "tur", "turn\\u{202e}ed"),
+    ("coffer get", "gith", "github"), ("coffer get github", "b", "bob"), ("coffer vault", "ver", "verify"),
+    ("coffer help", "unlocki", "unlocking"), ("coffer run", "mkfif", "mkfifo"), ("coffer run --", "mkfif", "mkfifo"),
+    ("coffer get", "vol", "volume"), ("coffer get", "gith", "github"), ("coffer show", "github/b", "github/bob"),
+    ("coffer get", "--no-ag", "--no-agent"),
+    ("coffer get", "ht", "https://git.example.com/x"),
+    ("coffer get", "https://g", "https://git.example.com/x"), ("coffer get https://git.example.com/x", "e", "eve"),
+    ("coffer get", "github/b", "github/bob"), ("coffer get", "'gith", "github"),
+    ("coffer get", "\"gith", "github"), ("coffer get", "a\\ s", "a shop's"),
+    ("coffer get", "tur", "turn\\u{202e}ed"),
   ]
   /// The same for words that only bash is known to complete this way.
   private static let bashLines = [
-    ("coffer vault get", "\"https://g", "https://git.example.com/x"),
-    ("coffer vault get", "coffer://github/b", "coffer://github/bob"),
-    ("coffer vault get", "'coffer://github/b", "coffer://github/bob"), ("coffer vault get", "\"a s", "a shop's"),
-    ("coffer vault get", "'a s", "a shop's"), ("coffer vault get 'git'\"hub\"", "b", "bob"),
-    ("coffer vault get", "\"tra", trap("/h")),
-    ("coffer vault get https://git.example.com/x", "e", "eve"),
+    ("coffer get", "\"https://g", "https://git.example.com/x"),
+    ("coffer get", "coffer://github/b", "coffer://github/bob"),
+    ("coffer get", "'coffer://github/b", "coffer://github/bob"), ("coffer get", "\"a s", "a shop's"),
+    ("coffer get", "'a s", "a shop's"), ("coffer get 'git'\"hub\"", "b", "bob"),
+    ("coffer get", "\"tra", trap("/h")),
+    ("coffer get https://git.example.com/x", "e", "eve"),
     ("coffer run --env", "X=coffer://github/b", "X=coffer://github/bob"),
   ]
 
@@ -109,7 +154,7 @@ struct CompletionTests {
       let completed = line.completed.replacing("/h/", with: home.path + "/")
       terminal.shows("line-\(index)|" + (words + [completed]).joined(separator: "|") + "|")
     }
-    terminal.type("coffer vault get trap\t\(toStart)printf '%s|' trap \n")
+    terminal.type("coffer get trap\t\(toStart)printf '%s|' trap \n")
     // The shell reads on after the name: no key here makes the terminal drop later input.
     terminal.type("echo al''l-done\n")
     terminal.shows("all-done")

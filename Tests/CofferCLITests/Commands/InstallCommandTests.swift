@@ -61,7 +61,7 @@ struct InstallCommandTests {
     try FileManager.default.removeItem(atPath: home.path + "/p/bin/keyring")
     let answer = try home.coffer("install -q --keyring --prefix \(home.path)/p")
     #expect(answer.status == 0 && answer.out.contains("linked  \(home.path)/p/bin/keyring\n"), "\(answer.err)")
-    #expect(try home.coffer("uninstall -q --prefix \(home.path)/p").status == 0 && !home.exists("p/bin/keyring"))
+    #expect(try home.coffer("install --remove -q --prefix \(home.path)/p").status == 0 && !home.exists("p/bin/keyring"))
   }
 
   @Test
@@ -79,7 +79,7 @@ struct InstallCommandTests {
     _ = try home.file("p/bin/git-credential-coffer", "#!/bin/sh\n")
     try home.transcript("install --prefix \(home.path)/p", err: "something else has the name already", exit: 73)
     #expect(try !home.exists("p/bin/coffer") && home.content("p/bin/git-credential-coffer") == "#!/bin/sh\n")
-    #expect(try home.coffer("install --force --prefix \(home.path)/p").status == 0)
+    #expect(try home.coffer("install --replace --prefix \(home.path)/p").status == 0)
     home.environment["HOME"] = home.path
     #expect(try home.coffer("install -q").out.hasPrefix("copied  \(home.path)/.local/bin/coffer\n"))
   }
@@ -100,7 +100,7 @@ struct InstallCommandTests {
     #expect(try home.coffer("install -q --prefix \(home.path)/p").out.hasPrefix("copied  \(home.path)/p/bin/coffer\n"))
     let installed = try Data(contentsOf: URL(fileURLWithPath: home.path + "/p/bin/coffer"))
     #expect(installed.count > long.count * 2)
-    #expect(try home.coffer("uninstall -q --prefix \(home.path)/p").status == 0 && !home.exists("p/bin/coffer"))
+    #expect(try home.coffer("install --remove -q --prefix \(home.path)/p").status == 0 && !home.exists("p/bin/coffer"))
   }
 
   @Test
@@ -115,11 +115,11 @@ struct InstallCommandTests {
       "share/fish/vendor_completions.d/coffer.fish", "lib/coffer/installed",
     ]
     for name in installed { #expect(home.exists("p/" + name), "\(name)") }
-    let answer = try home.coffer("uninstall --prefix \(home.path)/p")
+    let answer = try home.coffer("install --remove --prefix \(home.path)/p")
     #expect(answer.status == 0 && answer.out.contains("removed  \(home.path)/p/bin/coffer\n"), "\(answer.err)")
     let left = try FileManager.default.subpathsOfDirectory(atPath: home.path + "/p").sorted()
     #expect(left == ["bin", "bin/other", "share", "share/man", "share/man/man1", "share/man/man1/other.1"])
-    try home.transcript("uninstall --prefix \(home.path)/p", err: "no coffer install put anything there", exit: 1)
+    try home.transcript("install --remove --prefix \(home.path)/p", err: "no coffer install put anything there", exit: 1)
   }
 
   @Test
@@ -127,21 +127,21 @@ struct InstallCommandTests {
     let home = try Self.installed()
     _ = try home.file("p/share/man/man1/coffer.1", "mine\n")
     try home.transcript(
-      "uninstall --prefix \(home.path)/p", err: "this is not what coffer install put there; nothing was removed", exit: 77)
+      "install --remove --prefix \(home.path)/p", err: "this is not what coffer install put there; nothing was removed", exit: 77)
     #expect(try home.exists("p/bin/coffer") && home.content("p/share/man/man1/coffer.1") == "mine\n")
     try home.transcript("install -q --prefix \(home.path)/p", err: "something else has the name already", exit: 73)
-    #expect(try home.coffer("install -q --force --prefix \(home.path)/p").status == 0)
-    #expect(try home.coffer("uninstall -q --prefix \(home.path)/p").status == 0 && !home.exists("p"))
+    #expect(try home.coffer("install -q --replace --prefix \(home.path)/p").status == 0)
+    #expect(try home.coffer("install --remove -q --prefix \(home.path)/p").status == 0 && !home.exists("p"))
   }
 
   @Test
   func `uninstall below a copy of a prefix removes what is in the copy`() throws {
     let home = try Self.installed("p1")
     try Self.copy(home.path + "/p1", to: home.path + "/p2")
-    let answer = try home.coffer("uninstall -q --prefix \(home.path)/p2")
+    let answer = try home.coffer("install --remove -q --prefix \(home.path)/p2")
     #expect(answer.status == 0 && answer.out.contains("removed  \(home.path)/p2/bin/coffer\n"), "\(answer.err)")
     #expect(!home.exists("p2") && home.exists("p1/bin/coffer") && home.exists("p1/share/man/man1/coffer.1"))
-    #expect(try home.coffer("uninstall -q --prefix \(home.path)/p1").status == 0 && !home.exists("p1"))
+    #expect(try home.coffer("install --remove -q --prefix \(home.path)/p1").status == 0 && !home.exists("p1"))
   }
 
   @Test
@@ -155,10 +155,10 @@ struct InstallCommandTests {
     for path in [victim, "../victim/file", "bin/../../victim/file", "./bin/coffer", "bin//coffer", "bin/", ""] {
       _ = try home.file(list, "\(record)\(mark) \(path)\n", mode: 0o644)
       let number = record.count { $0 == "\n" } + 1
-      try home.transcript("uninstall --prefix \(home.path)/p", err: "line \(number): ", exit: 65)
+      try home.transcript("install --remove --prefix \(home.path)/p", err: "line \(number): ", exit: 65)
     }
     _ = try home.file(list, "folder \(home.path)/victim\n\(record)", mode: 0o644)
-    try home.transcript("uninstall --prefix \(home.path)/p", err: "line 1: ", exit: 65)
+    try home.transcript("install --remove --prefix \(home.path)/p", err: "line 1: ", exit: 65)
     try home.transcript("install -q --prefix \(home.path)/p", err: "line 1: ", exit: 65)
     #expect(home.exists("victim/file") && home.exists("p/bin/coffer"))
   }
@@ -168,7 +168,7 @@ struct InstallCommandTests {
     let home = try Self.installed()
     let list = home.path + "/p/lib/coffer/installed"
     func refuse(_ what: String) throws {
-      for command in ["uninstall", "install -q"] {
+      for command in ["install --remove", "install -q"] {
         try home.transcript("\(command) --prefix \(home.path)/p", err: what, exit: 77)
       }
       #expect(home.exists("p/bin/coffer"))
@@ -194,12 +194,12 @@ struct InstallCommandTests {
     let share = home.path + "/p/share"
     try FileManager.default.moveItem(atPath: share, toPath: home.path + "/out")
     try FileManager.default.createSymbolicLink(atPath: share, withDestinationPath: "../out")
-    try home.transcript("uninstall --prefix \(home.path)/p", err: "a link on the way leads out of the prefix", exit: 77)
+    try home.transcript("install --remove --prefix \(home.path)/p", err: "a link on the way leads out of the prefix", exit: 77)
     #expect(home.exists("out/man/man1/coffer.1") && home.exists("p/bin/coffer"))
     unlink(share)
     try FileManager.default.moveItem(atPath: home.path + "/out", toPath: home.path + "/p/other")
     try FileManager.default.createSymbolicLink(atPath: share, withDestinationPath: "other")
-    #expect(try home.coffer("uninstall -q --prefix \(home.path)/p").status == 0)
+    #expect(try home.coffer("install --remove -q --prefix \(home.path)/p").status == 0)
     #expect(try FileManager.default.contentsOfDirectory(atPath: home.path + "/p").sorted() == ["other", "share"])
   }
 
@@ -214,7 +214,7 @@ struct InstallCommandTests {
     }
     let before = try files.subpathsOfDirectory(atPath: home.path + "/p").sorted()
     try files.createSymbolicLink(atPath: link, withDestinationPath: home.path + "/out")
-    for force in ["", "--force "] {
+    for force in ["", "--replace "] {
       try home.transcript(
         "install -q \(force)--prefix \(home.path)/p", err: "leads out of the prefix; nothing was installed", exit: 77)
     }
@@ -226,7 +226,7 @@ struct InstallCommandTests {
     try files.createSymbolicLink(atPath: home.path + "/q", withDestinationPath: "p")
     #expect(try home.coffer("install -q --prefix \(home.path)/q").status == 0)
     #expect(try !files.contentsOfDirectory(atPath: home.path + "/p/in").isEmpty)
-    #expect(try home.coffer("uninstall -q --prefix \(home.path)/q").status == 0 && !home.exists("p/bin/coffer"))
+    #expect(try home.coffer("install --remove -q --prefix \(home.path)/q").status == 0 && !home.exists("p/bin/coffer"))
   }
 
   @Test
@@ -237,7 +237,7 @@ struct InstallCommandTests {
     let manuals = home.path + "/p/share/man"
     chmod(manuals, 0o555)
     defer { chmod(manuals, 0o755) }
-    guard let answer = try home.program(bounds + [Home.coffer, "uninstall", "--prefix", home.path + "/p"]) else {
+    guard let answer = try home.program(bounds + [Home.coffer, "install", "--remove", "--prefix", home.path + "/p"]) else {
       try Test.skip(without: "setpriv")
     }
     #expect(answer.status == 0 && answer.out.contains("removed  \(home.path)/p/bin/coffer\n"), "\(answer)")
@@ -254,7 +254,7 @@ struct InstallCommandTests {
       try Test.skip("a folder cannot be mounted here: \(String(cString: strerror(errno)))")
     }
     defer { umount2(manuals, Int32(MNT_DETACH)) }
-    let answer = try home.coffer("uninstall --prefix \(home.path)/p")
+    let answer = try home.coffer("install --remove --prefix \(home.path)/p")
     #expect(answer.status == 0 && answer.err.contains("this folder stays: "), "\(answer)")
     let left = try FileManager.default.subpathsOfDirectory(atPath: home.path + "/p").sorted()
     #expect(left == ["share", "share/man", "share/man/man7"])

@@ -21,22 +21,22 @@ struct KeysCommandTests {
     let home = try Home.withVault()
     _ = try home.file("schema.json", StorageRouter.inMemory(keys: Keys()).schema.json())
     try home.transcript("set theme dark --plain")
-    try home.transcript("set retries 5 --plain --int")
-    try home.transcript("set limit/a 5 --plain --int")
-    try home.transcript("set token --secret", in: "tok")
+    try home.transcript("set retries 5 --plain --type int")
+    try home.transcript("set limit/a 5 --plain --type int")
+    try home.transcript("set token --domain coffer", in: "tok")
     return home
   }
 
   private func keys(_ home: Home, _ words: String = "") throws -> (answer: Home.Answer, rows: [[String: Any]]) {
-    let answer = try home.coffer("keys \(home.path)/schema.json --json \(words)")
+    let answer = try home.coffer("doctor --keys \(home.path)/schema.json --json \(words)")
     return (answer, try #require(JSONSerialization.jsonObject(with: answer.bytes) as? [[String: Any]], "\(answer.err)"))
   }
 
   @Test
   func `what is as it is declared is listed with 0`() throws {
     let home = try home()
-    let plain = try home.coffer("keys \(home.path)/schema.json")
-    let lines = plain.out.split(separator: "\n").map { $0.split(separator: " ").prefix(3).joined(separator: " ") }
+    let plain = try home.coffer("doctor --keys \(home.path)/schema.json")
+    let lines = plain.out.split(separator: "\n").map { $0.split(separator: "\t").prefix(3).joined(separator: " ") }
     #expect(plain.status == 0, "\(plain.err)")
     #expect(
       lines == [
@@ -50,7 +50,8 @@ struct KeysCommandTests {
     #expect((token["declared"] as? String)?.hasPrefix("CofferCLITests/KeysCommandTests.swift:") == true)
     #expect(token["kind"] is NSNull && !answer.out.contains("tok\""))
     try home.transcript(
-      "keys - --plain -q", in: home.content("schema.json"), out: home.coffer("keys \(home.path)/schema.json --plain -q").out)
+      "doctor --keys - --plain -q", in: home.content("schema.json"),
+      out: home.coffer("doctor --keys \(home.path)/schema.json --plain -q").out)
   }
 
   @Test
@@ -75,7 +76,7 @@ struct KeysCommandTests {
     home.locked()
     let plain = try keys(home, "--plain")
     #expect(plain.answer.status == 2 && plain.rows.count == 8)
-    try home.transcript("keys \(home.path)/schema.json", err: "nothing to unlock it with", exit: 69)
+    try home.transcript("doctor --keys \(home.path)/schema.json", err: "nothing to unlock it with", exit: 69)
   }
 
   @Test
@@ -94,13 +95,13 @@ struct KeysCommandTests {
     let home = try Home()
     for (text, status) in [("", 65), ("{}", 65), (#"{"version":1,"keys":[{}]}"#, 65), (#"{"version":2}"#, 76), ("[]", 65)] {
       let file = try home.file("bad.json", text)
-      let answer = try home.coffer("keys \(file)")
+      let answer = try home.coffer("doctor --keys \(file)")
       #expect(answer.status == Int32(status) && answer.out.isEmpty && !answer.err.contains("Coding"), "\(text): \(answer.err)")
     }
     try home.transcript(
-      "keys -", in: #"{"version":1,"keys":[{}]}"#, err: "this is no schema: 'keys[0].name' is missing", exit: 65)
-    try home.transcript("keys -", in: #"{"version":1,"keys":[]}"#, err: "0 keys declared\n")
-    try home.transcript("keys \(home.path)/none.json", err: "the file is not there", exit: 74)
-    #expect(try home.coffer("keys /dev/zero").status == 64)
+      "doctor --keys -", in: #"{"version":1,"keys":[{}]}"#, err: "this is no schema: 'keys[0].name' is missing", exit: 65)
+    try home.transcript("doctor --keys -", in: #"{"version":1,"keys":[]}"#, err: "0 keys declared\n")
+    try home.transcript("doctor --keys \(home.path)/none.json", err: "the file is not there", exit: 74)
+    #expect(try home.coffer("doctor --keys /dev/zero").status == 64)
   }
 }

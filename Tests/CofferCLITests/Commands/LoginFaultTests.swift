@@ -20,26 +20,26 @@ import Testing
     let server = try OAuthServer(kind)
     let home = try Home()
     let disk = try smallDisk(home)
-    try home.transcript("vault init --quiet --new-key-file \(disk.path)/key")
+    try home.transcript("init --quiet --new-key-file \(disk.path)/key")
     try home.know(server)
     disk.fill()
     let before = try server.control("counts")
-    let login = try home.coffer("auth login \(Home.host) --account ada")
+    let login = try home.coffer("login \(Home.host) --account ada")
     #expect(login.status == 74 && login.err.contains("space") && login.out.isEmpty, "\(login.err)")
     #expect(try server.control("counts") == before)
     disk.empty()
-    try home.transcript("auth status", err: "nobody is logged in", exit: 1)
+    try home.transcript("status --logins", err: "nobody is logged in", exit: 1)
     try home.logIn(server)
-    let token = try home.coffer("auth token").out
+    let token = try home.coffer("token").out
     // A renewal without room for its tokens would end the login.
     disk.fill()
-    let refresh = try home.coffer("auth refresh")
+    let refresh = try home.coffer("token --fresh")
     #expect(refresh.status == 74 && refresh.err.contains("space"), "\(refresh.err)")
     #expect(try server.control("counts")["refresh"] == 0)
-    try home.transcript("auth token", out: token)
+    try home.transcript("token", out: token)
     disk.empty()
-    try home.transcript("auth refresh --quiet")
-    #expect(try home.coffer("auth token").out != token)
+    #expect(try home.coffer("token --fresh --quiet").status == 0)
+    #expect(try home.coffer("token").out != token)
   }
 
   @Test(arguments: OAuthServer.Kind.any)
@@ -47,22 +47,22 @@ import Testing
     let server = try OAuthServer(kind)
     let home = try Home()
     let disk = try smallDisk(home)
-    try home.transcript("vault init --quiet --new-key-file \(disk.path)/key")
+    try home.transcript("init --quiet --new-key-file \(disk.path)/key")
     try home.know(server)
     try home.logIn(server)
-    let token = try home.coffer("auth token").out
+    let token = try home.coffer("token").out
     let login = try home.startLogin(server)
     _ = try #require(try login.page())
     disk.fill()
     try login.answer(server)
     let end = try login.command.end()
     #expect(end.status == 0, "\(end.err)")
-    let next = try home.coffer("auth token").out
+    let next = try home.coffer("token").out
     #expect(next != token)
     #expect(try server.takes(next))
     disk.empty()
     #expect(try home.coffer("vault verify").status == 0)
-    try home.transcript("auth refresh --quiet")
+    #expect(try home.coffer("token --fresh --quiet").status == 0)
   }
 
   @Test(arguments: OAuthServer.Kind.any)
@@ -84,33 +84,33 @@ import Testing
     #expect(end.status == 69 && end.err.contains("the vault is locked"), "\(end)")
     #expect(end.err.contains("the server has taken them back"), "\(end.err)")
     home.environment["COFFER_KEY_FILE"] = key
-    try home.transcript("auth status", err: "nobody is logged in", exit: 1)
+    try home.transcript("status --logins", err: "nobody is logged in", exit: 1)
     try home.logIn(server)
-    try home.transcript("auth refresh --quiet")
+    #expect(try home.coffer("token --fresh --quiet").status == 0)
   }
 
   @Test(arguments: OAuthServer.Kind.any)
   func `what is said of a token while it is renewed loses no login`(kind: OAuthServer.Kind) throws {
     let server = try OAuthServer(kind)
     let home = try Home.loggedIn(server)
-    let token = try home.coffer("auth token").out
+    let token = try home.coffer("token").out
     let item = "vault show \(Home.host) ada --json"
     let before = try home.coffer(item).out
     try server.hold(at: "/token")
-    let refresh = try home.start(["auth", "refresh", Home.host])
+    let refresh = try home.start(["token", "--fresh", Home.host])
     try eventually("the server is asked") { try server.control("counts")["refresh"] == 1 }
     // git's old token was refused, and the item gets an end of now.
     try home.transcript(
-      "credential git erase", in: "protocol=https\nhost=\(Home.host)\nusername=ada\npassword=\(token)\n\n")
+      "helper git erase", in: "protocol=https\nhost=\(Home.host)\nusername=ada\npassword=\(token)\n\n")
     #expect(try home.coffer(item).out != before)
     try server.letGo()
     let end = try refresh.end()
     #expect(end.status == 0, "\(end.err)")
-    let next = try home.coffer("auth token").out
+    let next = try home.coffer("token").out
     #expect(try next != token && server.takes(next))
     #expect(try server.control("counts")["refresh"] == 1)
-    try home.transcript("auth refresh --quiet")
-    #expect(try server.takes(home.coffer("auth token").out))
+    #expect(try home.coffer("token --fresh --quiet").status == 0)
+    #expect(try server.takes(home.coffer("token").out))
   }
 
   @Test(arguments: OAuthServer.Kind.any)
@@ -118,13 +118,13 @@ import Testing
     let server = try OAuthServer(kind)
     let home = try Home.loggedIn(server)
     try server.hold(at: "/token")
-    let refresh = try home.start(["auth", "refresh", Home.host])
+    let refresh = try home.start(["token", "--fresh", Home.host])
     try eventually("the server is asked") { try server.control("counts")["refresh"] == 1 }
-    try home.transcript("auth login \(Home.host) --account ada --with-token --quiet", in: "by hand")
+    try home.transcript("login \(Home.host) --account ada --with-token --quiet", in: "by hand")
     try server.letGo()
     let end = try refresh.end()
     #expect(end.status != 0 && end.err.contains("another login, or a logout, came while the token was renewed"), "\(end)")
-    try home.transcript("auth token", out: "by hand")
+    try home.transcript("token", out: "by hand")
   }
 
   @Test(arguments: OAuthServer.Kind.any)
@@ -138,23 +138,23 @@ import Testing
     let key = home.environment["COFFER_KEY_FILE"]
     home.locked()
     try server.hold(at: "/token")
-    let refresh = try home.start(["auth", "refresh", Home.host])
+    let refresh = try home.start(["token", "--fresh", Home.host])
     try eventually("the server is asked") { try server.control("counts")["refresh"] == 1 }
     try home.transcript("lock --quiet")
     try server.letGo()
     let end = try refresh.end()
     #expect(end.status == 69 && end.err.contains("the vault is locked"), "\(end)")
-    #expect(end.err.contains("the server has taken it back") && end.err.contains("try: coffer auth login \(Home.host)"), "\(end)")
+    #expect(end.err.contains("the server has taken it back") && end.err.contains("try: coffer login \(Home.host)"), "\(end)")
     #expect(try server.control("counts")["revoke"] == 1)
     home.environment["COFFER_KEY_FILE"] = key
-    #expect(try home.coffer("auth refresh").status == 77)
+    #expect(try home.coffer("token --fresh").status == 77)
     try home.logIn(server)
-    try home.transcript("auth refresh --quiet")
+    #expect(try home.coffer("token --fresh --quiet").status == 0)
   }
 
   /// A login through an agent below the program `tracer`; nil if there is no such agent.
   private func login(byAgentBelow tracer: [String], _ home: Home, _ server: OAuthServer) throws -> (status: Int32, err: String)? {
-    let agent = try home.start(by: tracer, ["agent", "start", "--foreground"])
+    let agent = try home.start(by: tracer, ["agent", "run"])
     defer {
       _ = try? home.coffer("agent stop")
       _ = try? agent.end()
@@ -162,7 +162,7 @@ import Testing
     var hasEnded = false
     try eventually("the agent runs") {
       hasEnded = try agent.child.hasEnded()
-      return try hasEnded || home.coffer("agent status").status != 1
+      return try hasEnded || home.coffer("status --agent").status != 1
     }
     guard try !hasEnded && home.coffer("unlock --quiet").status == 0 else { return nil }
     let login = try home.startLogin(server, web: true)
@@ -188,7 +188,7 @@ import Testing
       let call = TracedCall(name: "sendto", number: number)
       guard let end = try login(byAgentBelow: call.killer, home, server) else { continue }
       if end.status == 0 && end.err.contains("unlocked here") { wentOn += 1 }
-      let token = try home.coffer("auth token")
+      let token = try home.coffer("token")
       #expect(try token.status == 0 && server.takes(token.out), "\(call): \(end) \(token)")
     }
     #expect(wentOn > 0, "no login went on after its agent's death")
@@ -201,16 +201,16 @@ import Testing
     let server = try OAuthServer(kind)
     let home = try Home.withVault()
     try home.know(server)
-    let vault = try home.coffer("vault status --json").out
+    let vault = try home.coffer("status --details --json").out
     let login = try home.startLogin(server, web: web)
     let page = try #require(try login.page())
     kill(login.command.child.id, SIGINT)
     #expect(try login.command.end().status == 130)
-    #expect(try home.coffer("vault status --json").out == vault)
-    try home.transcript("auth status", err: "nobody is logged in", exit: 1)
+    #expect(try home.coffer("status --details --json").out == vault)
+    try home.transcript("status --logins", err: "nobody is logged in", exit: 1)
     // Nobody listens any more, and the code is useless.
     if web { #expect(try server.browse(page[0]).isEmpty) } else { try server.control("allow", ["code": page[1]]) }
-    try home.transcript("auth status", err: "nobody is logged in", exit: 1)
+    try home.transcript("status --logins", err: "nobody is logged in", exit: 1)
   }
 
   @Test(arguments: OAuthServer.Kind.any, ["+1d", "-1d", "+3d", "-3d"])
@@ -219,27 +219,27 @@ import Testing
   ) throws {
     let server = try OAuthServer(kind)
     let home = try Home.loggedIn(server)
-    let token = try home.coffer("auth token").out
+    let token = try home.coffer("token").out
     func shifted(_ words: String) throws -> (status: Int32, out: String, err: String)? {
       try home.program(
         ["faketime", "-f", offset, Home.coffer] + Home.words(words), with: ["FAKETIME_DONT_FAKE_MONOTONIC": "1"])
     }
-    guard let answer = try shifted("auth token") else {
+    guard let answer = try shifted("token") else {
       try Test.skip(without: "faketime")
     }
     #expect(answer.status == 0, "\(answer.err)")
     #expect(try server.takes(answer.out))
     // A clock ahead ends it, one behind does not, unless it is too far off.
     #expect((answer.out == token) == (offset == "-1d"), "\(offset)")
-    let next = try #require(try shifted("auth refresh --quiet"))
+    let next = try #require(try shifted("token --fresh --quiet"))
     #expect(next.status == 0, "\(next.err)")
-    let status = try #require(try shifted("auth status"))
+    let status = try #require(try shifted("status --logins"))
     #expect(status.out.contains("renewed on demand"), "\(status)")
-    let back = try home.coffer("auth token")
+    let back = try home.coffer("token")
     #expect(back.status == 0, "\(back.err)")
     #expect(try server.takes(back.out))
-    try home.transcript("auth refresh --quiet")
-    #expect(try server.takes(home.coffer("auth token").out))
+    #expect(try home.coffer("token --fresh --quiet").status == 0)
+    #expect(try server.takes(home.coffer("token").out))
     #expect(try home.coffer("vault verify").status == 0)
   }
 }

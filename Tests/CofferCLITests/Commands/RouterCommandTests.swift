@@ -7,33 +7,53 @@ import Testing
 @Suite(.tags(.process), .defaultRun)
 struct RouterCommandTests {
   @Test
-  func `a new key says which store, and from then on the store is found`() throws {
+  func `a value on the command line is a preference, and a new one says --plain; without a value it is a secret`() throws {
     let home = try Home.withVault()
     try home.transcript(
-      "set theme dark", err: "nothing says whether it is a secret\n  try: --secret for the vault, --plain", exit: 64)
+      "set theme dark", err: "is new, and a value on the command line is not secret\n  try: --plain to store", exit: 64)
     try home.transcript("set theme dark --plain")
-    try home.transcript("set token --secret", in: "tok\n")
-    try home.transcript("get theme", out: "dark")
-    try home.transcript("get token", out: "tok")
-    try home.transcript(
-      "get token --json", out: #"{"domain":"coffer","key":"token","store":"vault","type":"","value":"tok"}"# + "\n")
-    try home.transcript("set token", in: "new")
-    try home.transcript("get token", out: "new")
-    try home.transcript("vault get coffer token", out: "new")
-    try home.transcript("list", out: "theme  defaults\ntoken  vault\n")
+    try home.transcript("set theme light")
+    try home.transcript("set github.com/ada", in: "tok\n")
+    try home.transcript("get theme", out: "light")
+    for line in ["get github.com/ada", "get github.com ada", "get github.com", "get coffer://github.com/ada"] {
+      try home.transcript(line, out: "tok")
+    }
+    #expect(try home.listed("list") == ["github.com/ada", "theme"])
     try home.transcript("list --plain --json", out: #"[{"key":"theme","store":"defaults"}]"# + "\n")
-    try home.transcript("delete token")
-    try home.transcript("get token", err: "nothing is stored in domain 'coffer'", exit: 1)
-    try home.transcript("delete token", err: "coffer: 'token': nothing is stored", exit: 1)
+    try home.transcript("delete github.com/ada")
+    try home.transcript("get github.com/ada", err: "the vault has no item of this service", exit: 1)
+    try home.transcript("delete theme")
+    try home.transcript("delete theme", err: "coffer: 'theme': the vault has no item", exit: 1)
+  }
+
+  @Test
+  func `with --domain a name is exactly a key of that domain, in either store`() throws {
+    let home = try Home.withVault()
+    try home.transcript("set token --domain app", in: "tok")
+    try home.transcript("set size 3 --plain --type int --domain app")
+    try home.transcript("get token --domain app", out: "tok")
+    try home.transcript("get token", with: ["COFFER_DOMAIN": "app"], out: "tok")
+    try home.transcript(
+      "get token --domain app --json", out: #"{"domain":"app","key":"token","store":"vault","type":"","value":"tok"}"# + "\n")
+    try home.transcript("vault get app token", out: "tok")
+    #expect(try home.listed("list --domain app") == ["size", "token"])
+    try home.transcript("get token", err: "the vault has no item of this service", exit: 1)
+    try home.transcript("get app/token --domain app", err: "nothing is stored in domain 'app'", exit: 1)
+    try home.transcript("get app token --domain app", err: "a key of a domain is one word", exit: 64)
+    try home.transcript("delete token --domain app")
+    try home.transcript("get token --domain app", err: "nothing is stored in domain 'app'", exit: 1)
   }
 
   @Test
   func `a secret's new value is never an argument, even where the command does not say that it is a secret`() throws {
     let home = try Home.withVault()
-    try home.transcript("set token --secret", in: "tok")
-    let answer = try home.coffer("set token hunter2")
-    #expect(answer.status == 64 && answer.err.contains("a secret is never one") && !answer.err.contains("hunter2"))
-    try home.transcript("get token", out: "tok")
+    try home.transcript("set token", in: "tok")
+    try home.transcript("set token --domain coffer", in: "key")
+    for line in ["set token hunter2", "set token hunter2 --domain coffer", "set token hunter2 --secret"] {
+      let answer = try home.coffer(line)
+      #expect(answer.status == 64 && answer.err.contains("a secret is never one") && !answer.err.contains("hunter2"))
+    }
+    try home.transcript("vault get token", out: "tok")
   }
 
   @Test
@@ -44,18 +64,19 @@ struct RouterCommandTests {
     try home.transcript("get theme", out: "dark")
     try home.transcript("set theme light")
     try home.transcript("set theme light --plain")
-    try home.transcript("list --plain", out: "theme  defaults\n")
-    try home.transcript("explain theme --quiet", out: try home.coffer("explain theme --quiet").out)
+    #expect(try home.listed("list --plain") == ["theme"])
+    try home.transcript("show theme --quiet", out: try home.coffer("show theme --quiet").out)
     try home.transcript("get other", err: "there is nothing to unlock it with", exit: 69)
-    try home.transcript("list", out: "theme  defaults\n", err: "there is nothing to unlock it with", exit: 69)
+    let listed = try home.coffer("list")
+    #expect(listed.status == 69 && listed.out.hasPrefix("theme\tdefaults\t"), "\(listed)")
     try home.transcript("delete theme")
   }
 
   @Test
   func `--plain for a secret is refused: sensitivity only rises`() throws {
     let home = try Home.withVault()
-    try home.transcript("set token --secret", in: "tok")
-    try home.transcript("set token x --plain", err: "the key is a secret in the vault and stays one", exit: 77)
+    try home.transcript("set token", in: "tok")
+    try home.transcript("set token x --plain", err: "the name is that of a secret in the vault", exit: 77)
     #expect(!home.exists("config/coffer.plist"))
   }
 
@@ -63,11 +84,11 @@ struct RouterCommandTests {
   func `--secret moves a preference into the vault and leaves nothing behind`() throws {
     let home = try Home.withVault()
     try home.transcript("set token hunter2 --plain")
-    try home.transcript("set number 42 --plain --int")
+    try home.transcript("set number 42 --plain --type int")
     #expect(try home.content("config/coffer.plist").contains("hunter2"))
     try home.transcript("set token --secret --quiet")
     try home.transcript("get token", out: "hunter2")
-    try home.transcript("list", out: "number  defaults\ntoken   vault\n")
+    #expect(try home.listed("list --domain coffer") == ["number", "token"])
     for file in try FileManager.default.subpathsOfDirectory(atPath: home.path + "/config") {
       let bytes = FileManager.default.contents(atPath: "\(home.path)/config/\(file)") ?? Data()
       #expect(bytes.range(of: Data("hunter2".utf8)) == nil, "\(file)")
@@ -75,43 +96,49 @@ struct RouterCommandTests {
     try home.transcript("set number --secret --stdin --quiet", in: "43")
     try home.transcript("get number", out: "43")
     try home.transcript("list --plain")
+    try home.transcript("rename number count")
+    try home.transcript("get count --domain coffer", out: "43")
   }
 
   @Test
-  func `a key in both stores is reported, and explain says how to settle it`() throws {
+  func `a name that is a key of the domain and an item is ambiguous, and exact forms are not`() throws {
     let home = try Home.withVault()
-    try home.transcript("set token --secret", in: "tok")
+    try home.transcript("set token --domain coffer", in: "key")
+    try home.transcript("vault set token ada", in: "item")
+    for line in ["get token", "show token", "delete token", "get token --json"] {
+      let answer = try home.coffer(line)
+      #expect(answer.status == 2 && answer.err.contains("2 items match: coffer/token, token/ada"), "\(answer)")
+    }
+    try home.transcript("get token --domain coffer", out: "key")
+    try home.transcript("get token/ada", out: "item")
+    try home.transcript("get --service token --account ada", out: "item")
+    try home.transcript("get --service token", err: "the vault has no such item", exit: 1)
+  }
+
+  @Test
+  func `a key in both stores is reported, and show says how to settle it`() throws {
+    let home = try Home.withVault()
+    try home.transcript("set token --domain coffer", in: "tok")
     try home.transcript("defaults write coffer token x")
-    try home.transcript(
-      "list", out: "token  defaults\ntoken  vault\n", err: "both in the property list and in the vault", exit: 65)
+    let listed = try home.coffer("list --domain coffer")
+    #expect(listed.status == 65 && listed.err.contains("both in the property list and in the vault"))
     try home.transcript("set token --secret", err: "both in the property list and in the vault", exit: 65)
-    let explained = try home.coffer("explain token")
-    #expect(explained.status == 65)
-    #expect(explained.err.contains("'coffer defaults delete coffer token' keeps the secret"))
-    try home.transcript("defaults delete coffer token")
-    try home.transcript("get token", out: "tok")
-    let settled = try home.coffer("explain token")
-    #expect(settled.status == 0 && settled.out.contains("account 'token': a secret") && !settled.out.contains("tok\n"))
+    let shown = try home.coffer("show token")
+    #expect(shown.status == 65)
+    #expect(shown.err.contains("'coffer defaults delete coffer token' keeps the secret"))
+    #expect(shown.out.contains("coffer/token: a secret") && !shown.out.contains("tok\n"))
+    try home.transcript("delete --service coffer --account token")
+    try home.transcript("get token", out: "x")
   }
 
   @Test
   func `without any vault, preferences work and a secret has nowhere to go`() throws {
     let home = try Home()
     try home.transcript("set theme dark --plain")
-    try home.transcript("get other", err: "nothing is stored", exit: 1)
-    try home.transcript("set token --secret", in: "x", err: "there is no vault", exit: 78)
-    try home.transcript("set other x", err: "nothing says whether it is a secret", exit: 64)
-    try home.transcript("list", out: "theme  defaults\n")
-  }
-
-  @Test
-  func `who asks for a key that is the service of an item is sent to the vault`() throws {
-    let home = try Home.withVault()
-    try home.transcript("vault set github.com ada", in: "1")
-    let terminal = try PseudoTerminal()
-    let child = try terminal.coffer("get github.com", in: home)
-    terminal.shows("try: the vault has items of a service of that name: coffer vault get github.com")
-    #expect(try child.wait() == 1)
-    try home.transcript("get github.com", err: "coffer set github.com stores it", exit: 1)
+    try home.transcript("get other", err: "there is no vault either: coffer init creates one", exit: 1)
+    try home.transcript("vault get other", err: "there is no vault", exit: 78)
+    try home.transcript("set token", in: "x", err: "there is no vault", exit: 78)
+    try home.transcript("set other x", err: "is new, and a value on the command line is not secret", exit: 64)
+    #expect(try home.listed("list") == ["theme"])
   }
 }

@@ -5,8 +5,9 @@ import Testing
 @Suite(.tags(.process), .defaultRun)
 struct RouterRulesTests {
   @Test(arguments: [
-    ("--bool true", "off", "false"), ("--int 7", "-8", "-8"), ("--float 0.5", "-1e3", "-1000.0"), ("x", "-5", "-5"),
-    ("--date 2026-12-31", "2027-01-02T03:04:05+01:00", "2027-01-02T02:04:05Z"), ("--json '[1]'", "'{\"a\":-1}'", "{\"a\":-1}"),
+    ("--type bool true", "off", "false"), ("--type int 7", "-8", "-8"), ("--type float 0.5", "-1e3", "-1000.0"),
+    ("x", "-5", "-5"), ("--type date 2026-12-31", "2027-01-02T03:04:05+01:00", "2027-01-02T02:04:05Z"),
+    ("--type json '[1]'", "'{\"a\":-1}'", "{\"a\":-1}"),
   ])
   func `a new value has the stored one's type, whatever it looks like`(first: String, second: String, answer: String) throws {
     let home = try Home()
@@ -20,7 +21,7 @@ struct RouterRulesTests {
   @Test
   func `bytes stay bytes: hexadecimal as an argument, as they are from standard input`() throws {
     let home = try Home()
-    try home.transcript("set key 00ff --plain --data")
+    try home.transcript("set key 00ff --plain --type data")
     try home.transcript("set key 0A")
     try home.transcript("get key", out: "\n")
     try home.transcript("set key", in: "text")
@@ -30,20 +31,20 @@ struct RouterRulesTests {
   @Test
   func `a value that does not fit the stored type changes nothing, and a type flag changes the type`() throws {
     let home = try Home()
-    try home.transcript("set key 7 --plain --int")
+    try home.transcript("set key 7 --plain --type int")
     let before = try home.content("config/coffer.plist")
     try home.transcript("set key seven", err: "the value is not an int", exit: 64)
     #expect(try home.content("config/coffer.plist") == before)
-    try home.transcript("set key seven --string")
+    try home.transcript("set key seven --type string")
     try home.transcript("get key", out: "seven")
   }
 
   @Test
   func `a secret leaves no trace in the plain store, not even a folder`() throws {
     let home = try Home.withVault()
-    try home.transcript("set token --secret", in: "tok")
+    try home.transcript("set token --domain coffer", in: "tok")
     try home.transcript("get token", out: "tok")
-    try home.transcript("list", out: "token  vault\n")
+    #expect(try home.listed("list --domain coffer") == ["token"])
     try home.transcript("delete token")
     #expect(!home.exists("config"))
   }
@@ -51,41 +52,41 @@ struct RouterRulesTests {
   @Test
   func `preferences need no vault: locked, they are set, told, explained, listed and deleted`() throws {
     let home = try Home.withVault()
-    try home.transcript("set token --secret", in: "tok")
+    try home.transcript("set token --domain coffer", in: "tok")
     home.locked()
     try home.transcript("set theme dark --plain")
     try home.transcript("set theme light")
     try home.transcript("get theme", out: "light")
     try home.transcript(
-      "explain theme", out: "theme: domain string (\(home.path)/config/coffer.plist)\n",
+      "show theme", out: "theme: domain string (\(home.path)/config/coffer.plist)\n",
       err: "whether the vault holds it too is unknown: the vault is locked")
-    try home.transcript("list", out: "theme  defaults\n", err: "nothing to unlock it with", exit: 69)
+    try home.transcript("list", out: "theme\tdefaults\t\t\t\n", err: "nothing to unlock it with", exit: 69)
     try home.transcript("delete theme")
     try home.transcript("list", err: "nothing to unlock it with", exit: 69)
     let other = try Home.withVault()
     home.environment["COFFER_KEY_FILE"] = other.path + "/key"
     try home.transcript("set theme dark --plain", err: "whether the vault holds it too is unknown: wrong key file")
     home.environment["COFFER_KEY_FILE"] = home.path + "/key"
-    try home.transcript("set token new --plain", err: "is a secret in the vault and stays one", exit: 77)
+    try home.transcript("set token new --plain", err: "the name is that of a secret in the vault", exit: 77)
     try home.transcript("set token new", err: "was given as an argument", exit: 64)
   }
 
   @Test
-  func `a new key with a value and no store is refused before anybody is asked for a passphrase`() throws {
+  func `a new name with a value and without --plain is refused before anybody is asked for a passphrase`() throws {
     let home = try Home()
     _ = try home.file("pass", "correct horse\n")
     try home.transcript("init --quiet --new-passphrase-file \(home.path)/pass")
     let terminal = try PseudoTerminal()
     let child = try terminal.coffer("set theme dark", in: home)
     #expect(try child.wait() == 64)
-    terminal.shows("nothing says whether it is a secret")
+    terminal.shows("is new, and a value on the command line is not secret")
     #expect(!terminal.shown.contains("Passphrase"))
   }
 
   @Test
   func `the domain of coffer's own settings has no keys of the router`() throws {
     let home = try Home.withVault()
-    for line in ["set a b --plain", "get a", "list", "delete a", "explain a"] {
+    for line in ["set a b --plain", "get a", "list", "delete a", "show a"] {
       try home.transcript("\(line) --domain coffer.settings", err: "holds the settings of coffer itself", exit: 64)
     }
   }
@@ -136,18 +137,18 @@ struct RouterRulesTests {
   @Test
   func `a key in both stores: looking at both is 65, in JSON too; settling it either way ends that`() throws {
     let home = try Home.withVault()
-    try home.transcript("set token --secret", in: "tok")
+    try home.transcript("set token --domain coffer", in: "tok")
     try home.transcript("defaults write coffer token plain")
     let place = home.path
-    let explained = try home.coffer("explain token --json")
+    let explained = try home.coffer("show token --json")
     #expect(
       explained.out == #"{"domain":"coffer","key":"token","sources":[{"layer":"domain","place":"\#(place)/config/coffer.plist","#
         + #""type":"string"},{"layer":"vault","place":"\#(place)/data/vault.sqlite","type":"secret"}]}"# + "\n")
     #expect(explained.status == 65 && explained.err.contains(#""kind":"damaged""#))
-    let listed = try home.coffer("list --json")
+    let listed = try home.coffer("list --domain coffer --json")
     #expect(listed.out == #"[{"key":"token","store":"defaults"},{"key":"token","store":"vault"}]"# + "\n" && listed.status == 65)
     try home.transcript("vault delete coffer token")
-    try home.transcript("list", out: "token  defaults\n")
+    try home.transcript("list --domain coffer", out: "token\tdefaults\t\t\t\n")
     try home.transcript("get token", out: "plain")
   }
 
@@ -155,10 +156,11 @@ struct RouterRulesTests {
   func `delete takes a key from the store it is in, and from no other`() throws {
     let home = try Home.withVault()
     try home.transcript("set theme dark --plain")
-    try home.transcript("set token --secret", in: "tok")
+    try home.transcript("set token --domain coffer", in: "tok")
     try home.transcript("delete theme")
-    try home.transcript("list", out: "token  vault\n")
-    try home.transcript("delete theme", err: "nothing is stored in domain 'coffer'", exit: 1)
+    try home.transcript("list --domain coffer", out: "token\tvault\t\t\t\n")
+    try home.transcript("delete theme", err: "the vault has no item of this service", exit: 1)
+    try home.transcript("delete theme --domain coffer", err: "nothing is stored in domain 'coffer'", exit: 1)
     home.locked()
     try home.transcript("delete token", err: "nothing to unlock it with", exit: 69)
   }
@@ -167,9 +169,9 @@ struct RouterRulesTests {
   func `a domain of one command is not another's, by option or by variable`() throws {
     let home = try Home.withVault()
     try home.transcript("set theme dark --plain --domain one")
-    try home.transcript("set token --secret --domain one", in: "tok")
-    try home.transcript("list")
-    try home.transcript("list", with: ["COFFER_DOMAIN": "one"], out: "theme  defaults\ntoken  vault\n")
+    try home.transcript("set token --domain one", in: "tok")
+    try home.transcript("list --domain coffer")
+    try home.transcript("list", with: ["COFFER_DOMAIN": "one"], out: "theme\tdefaults\t\t\t\ntoken\tvault\t\t\t\n")
     try home.transcript("list --domain two", with: ["COFFER_DOMAIN": "one"])
     try home.transcript("get theme --domain ../one", err: "a domain name with a slash", exit: 64)
   }

@@ -15,29 +15,30 @@ import Testing
   func `a login, its token, git, a renewal and a logout that the server hears of`(kind: OAuthServer.Kind) throws {
     let server = try OAuthServer(kind)
     let home = try Home.loggedIn(server)
-    let first = try home.coffer("auth token").out
+    let first = try home.coffer("token").out
     #expect(try server.takes(first))
-    #expect(try home.coffer("auth status").out.contains("renewed on demand"))
-    #expect(try home.coffer("auth status --json").out.contains("\"renewable\":true,\"scope\":\"read\""))
+    #expect(try home.coffer("status --logins").out.contains("renewed on demand"))
+    #expect(try home.coffer("status --logins --json").out.contains("\"renewable\":true,\"scope\":\"read\""))
     let asked = "protocol=https\nhost=git.example\n\n"
-    let answer = try home.coffer("credential git get", in: Data(asked.utf8)).out
+    let answer = try home.coffer("helper git get", in: Data(asked.utf8)).out
     #expect(answer.hasPrefix("username=ada\npassword=\(first)\npassword_expiry_utc="))
-    try home.transcript("credential git store", in: "protocol=https\nhost=git.example\nusername=ada\npassword=\(first)\n\n")
+    try home.transcript("helper git store", in: "protocol=https\nhost=git.example\nusername=ada\npassword=\(first)\n\n")
     #expect(try home.coffer("vault list").out.contains("https://") == false)
-    try home.transcript("credential git erase", in: "protocol=https\nhost=git.example\nusername=ada\npassword=\(first)\n\n")
-    let second = try home.coffer("auth token").out
+    try home.transcript("helper git erase", in: "protocol=https\nhost=git.example\nusername=ada\npassword=\(first)\n\n")
+    let second = try home.coffer("token").out
     #expect(second != first)
     #expect(try server.takes(second))
-    try home.transcript("auth refresh", err: "coffer: note: the token of ada at git.example is renewed\n")
-    let third = try home.coffer("auth token git.example").out
-    #expect(third != second)
+    let fresh = try home.coffer("token --fresh")
+    let third = fresh.out
+    #expect(fresh.status == 0 && fresh.err.isEmpty && !third.isEmpty && third != second)
+    try home.transcript("token git.example", out: third)
     #expect(try server.control("counts")["refresh"] == 2)
-    try home.transcript("auth logout", err: "coffer: note: logged out of git.example, account ada\n")
+    try home.transcript("logout", err: "coffer: note: logged out of git.example, account ada\n")
     #expect(try server.control("counts")["revoke"] == 1)
     // Glewlwyd's access tokens outlive the refresh token.
     if kind != .glewlwyd { #expect(try !server.takes(third)) }
-    try home.transcript("auth token", err: "nobody is logged in", exit: 1)
-    try home.transcript("auth provider remove git.example --quiet")
+    try home.transcript("token", err: "nobody is logged in", exit: 1)
+    try home.transcript("provider remove git.example --quiet")
     try home.transcript("vault list", out: "")
   }
 
@@ -47,7 +48,7 @@ import Testing
     let home = try Home.loggedIn(server, for: 1)
     let count = Campaign.isLong ? 64 : 8
     sleep(1)  // No event: the token ends.
-    let all = try (0..<count).map { _ in try home.start(["auth", "token", "git.example"]) }
+    let all = try (0..<count).map { _ in try home.start(["token", "git.example"]) }
     let ends = try all.map { try $0.end() }
     #expect(ends.allSatisfy { $0.status == 0 } && Set(ends.map(\.out)).count == 1)
     #expect(try server.takes(ends[0].out))
@@ -78,21 +79,21 @@ import Testing
       metadata.attributes = Dictionary(
         uniqueKeysWithValues: today.map { ($0.key.replacing("coffer.oauth.", with: "oauth."), $0.value) })
     }
-    #expect(try home.coffer("auth status --json").out.contains("\"renewable\":true,\"scope\":\"read\""))
-    try home.transcript("auth refresh --quiet")
+    #expect(try home.coffer("status --logins --json").out.contains("\"renewable\":true,\"scope\":\"read\""))
+    #expect(try home.coffer("token --fresh --quiet").status == 0)
     #expect(try metadata().attributes == today)
-    #expect(try server.takes(home.coffer("auth token").out))
+    #expect(try server.takes(home.coffer("token").out))
     try home.transcript("vault delete \(Home.host) ada --field refresh_token --forever --quiet")
-    #expect(try home.coffer("auth status --json").out.contains("\"renewable\":false"))
+    #expect(try home.coffer("status --logins --json").out.contains("\"renewable\":false"))
   }
 
   @Test func `the secret of a client goes to no server that somebody else wrote into the settings`() throws {
     let home = try Home.withVault()
     let file = try home.file("secret", "client secret")
-    try home.transcript("auth provider add corp --issuer https://a.example --client-id c1 --client-secret-file \(file) --quiet")
+    try home.transcript("provider add corp --issuer https://a.example --client-id c1 --client-secret-file \(file) --quiet")
     try home.transcript("defaults write coffer.settings provider.corp -dict client c1 issuer https://b.example")
-    try home.transcript("auth provider list", out: "corp  https://b.example  c1\n")
-    try home.transcript("auth login h --provider corp --device", err: "given for another server or client", exit: 77)
+    try home.transcript("provider list", out: "corp\thttps://b.example\tc1\n")
+    try home.transcript("login h --provider corp --device", err: "given for another server or client", exit: 77)
   }
 
   @Test func `a server of a private authority is believed by --ca or SSL_CERT_FILE alone, and so are its renewals`() throws {
@@ -136,17 +137,17 @@ import Testing
       _ = try? server.wait()
     }
     try eventually("the server listens") { try home.exists("base") || server.hasEnded() }
-    let words = "auth login h --device --issuer \(try home.content("base")) --client-id c"
+    let words = "login h --device --issuer \(try home.content("base")) --client-id c"
     try home.transcript(words, err: "certificate is none that this machine trusts", exit: 77)
     try home.transcript("\(words) --ca \(home.path)/server.py", err: "file of certificates", exit: 77)
     #expect(try home.coffer("\(words) --account a --ca \(home.path)/ca.pem").status == 0)
     let authority = ["SSL_CERT_FILE": home.path + "/ca.pem"]
     #expect(try home.coffer("\(words) --account b", with: authority).status == 0)
-    #expect(try home.coffer("auth refresh h --account a").status == 0)
-    try home.transcript("auth refresh h --account b", err: "certificate is none that this machine trusts", exit: 77)
-    #expect(try home.coffer("auth refresh h --account b", with: authority).status == 0)
+    #expect(try home.coffer("token --fresh h --account a").status == 0)
+    try home.transcript("token --fresh h --account b", err: "certificate is none that this machine trusts", exit: 77)
+    #expect(try home.coffer("token --fresh h --account b", with: authority).status == 0)
     try home.transcript(
-      "auth login h --device --provider github --client-id c --ca x", err: "--ca is about the server of --issuer", exit: 64)
+      "login h --device --provider github --client-id c --ca x", err: "--ca is about the server of --issuer", exit: 64)
   }
 
   @Test(arguments: OAuthServer.Kind.any)
@@ -154,8 +155,8 @@ import Testing
     let server = try OAuthServer(kind)
     let home = try Home.loggedIn(server, for: 1)
     sleep(1)  // No event: the token ends.
-    let answer = try home.coffer("credential kubectl git.example").out
-    let token = try home.coffer("auth token").out
+    let answer = try home.coffer("helper kubectl git.example").out
+    let token = try home.coffer("token").out
     #expect(answer.contains("\"token\":\"\(token)\"") && answer.contains("expirationTimestamp"))
     #expect(try server.takes(token))
     #expect(try server.control("counts")["refresh"] == 1)
@@ -167,39 +168,39 @@ import Testing
     let home = try Home.loggedIn(server, for: 1)
     sleep(1)  // No event: the token ends.
     try server.fault(400, "{\"error\": \"invalid_grant\"}")
-    try home.transcript("auth token", err: "the server refuses to renew the login: invalid_grant", exit: 77)
+    try home.transcript("token", err: "the server refuses to renew the login: invalid_grant", exit: 77)
     try server.fault(503)
-    try home.transcript("auth token", err: "status 503", exit: 75)
+    try home.transcript("token", err: "status 503", exit: 75)
     try server.fault(200, "<html>")
-    #expect(try home.coffer("auth token").status == 65)
+    #expect(try home.coffer("token").status == 65)
     server.stop()
-    try home.transcript("auth token", err: "the server cannot be reached", exit: 75)
-    let git = try home.coffer("credential git get", in: Data("protocol=https\nhost=git.example\n\n".utf8))
+    try home.transcript("token", err: "the server cannot be reached", exit: 75)
+    let git = try home.coffer("helper git get", in: Data("protocol=https\nhost=git.example\n\n".utf8))
     #expect(git.out.isEmpty && git.err.contains("cannot be reached") && git.status == 0)
-    let out = try home.coffer("auth logout")
+    let out = try home.coffer("logout")
     #expect(out.status == 0 && out.err.contains("the token was not taken back") && out.err.contains("logged out of git.example"))
-    try home.transcript("auth status", err: "nobody is logged in", exit: 1)
+    try home.transcript("status --logins", err: "nobody is logged in", exit: 1)
   }
 
   @Test func `what is missing for a login is told before anything is asked`() throws {
     let home = try Home.withVault()
-    try home.transcript("auth login git.example --device", err: "how git.example logs in is not known", exit: 64)
-    try home.transcript("auth login github.com --device", err: "no client id is given", exit: 64)
-    try home.transcript("auth login github.com --provider nobody", err: "no server has the name 'nobody'", exit: 64)
-    try home.transcript("auth login h --issuer http://id.example --client-id c", err: "is not https", exit: 64)
-    let given = try home.coffer("auth login h --issuer https://ada:hunter2@id.example --client-id c")
+    try home.transcript("login git.example --device", err: "how git.example logs in is not known", exit: 64)
+    try home.transcript("login github.com --device", err: "no client id is given", exit: 64)
+    try home.transcript("login github.com --provider nobody", err: "no server has the name 'nobody'", exit: 64)
+    try home.transcript("login h --issuer http://id.example --client-id c", err: "is not https", exit: 64)
+    let given = try home.coffer("login h --issuer https://ada:hunter2@id.example --client-id c")
     #expect(
       given.status == 64 && given.err.contains("names a user, a password") && !given.err.contains("hunter2"), "\(given.err)")
-    try home.transcript("auth login h --issuer https://id.example --with-token", err: "--with-token and --expires", exit: 64)
-    try home.transcript("auth login h --device --web", err: "exclude each other", exit: 64)
-    try home.transcript("auth provider add x --client-id c", err: "how 'x' logs in is not known", exit: 64)
-    try home.transcript("auth provider add github.com", err: "a client id is missing", exit: 64)
-    try home.transcript("auth provider add x --issuer http://id.example --client-id c", err: "is not https", exit: 64)
-    try home.transcript("auth provider show x", err: "no server has the name", exit: 1)
-    try home.transcript("auth provider list", out: "")
-    try home.transcript("auth token --fresh", err: "nobody is logged in", exit: 1)
-    try home.transcript("auth login h --with-token --quiet", in: "t")
-    try home.transcript("auth refresh h", err: "nothing renews the token", exit: 1)
+    try home.transcript("login h --issuer https://id.example --with-token", err: "--with-token and --expires", exit: 64)
+    try home.transcript("login h --device --web", err: "exclude each other", exit: 64)
+    try home.transcript("provider add x --client-id c", err: "how 'x' logs in is not known", exit: 64)
+    try home.transcript("provider add github.com", err: "a client id is missing", exit: 64)
+    try home.transcript("provider add x --issuer http://id.example --client-id c", err: "is not https", exit: 64)
+    try home.transcript("provider remove x", err: "no server has the name", exit: 1)
+    try home.transcript("provider list", out: "")
+    try home.transcript("token --fresh", err: "nobody is logged in", exit: 1)
+    try home.transcript("login h --with-token --quiet", in: "t")
+    try home.transcript("token --fresh h", err: "nothing renews the token", exit: 1)
   }
 
   @Test func `servers have names, and their clients' secrets lie in the vault`() throws {
@@ -208,28 +209,28 @@ import Testing
     _ = FileManager.default.createFile(
       atPath: file, contents: Data("client secret\n".utf8), attributes: [.posixPermissions: 0o600])
     try home.transcript(
-      "auth provider add github.com --client-id c1 --scope repo --scope gist --client-secret-file \(file)",
+      "provider add github.com --client-id c1 --scope repo --scope gist --client-secret-file \(file)",
       err: "coffer: note: github.com logs in at github\n")
-    try home.transcript("auth provider list", out: "github.com  github  c1\n")
-    try home.transcript("auth provider show github.com", out: "server  github\nclient  c1\nscopes  repo gist\n")
+    try home.transcript("provider list", out: "github.com\tgithub\tc1\n")
+    try home.transcript("provider show github.com", err: "try: coffer provider list\n", exit: 64)
     try home.transcript(
-      "auth provider list --json",
+      "provider list --json",
       out: "[{\"client\":\"c1\",\"name\":\"github.com\",\"scopes\":[\"repo\",\"gist\"],\"server\":\"github\"}]\n")
     try home.transcript("vault get coffer.auth.provider github.com", out: "client secret")
     #expect(try !home.coffer("defaults read coffer.settings").out.contains("client secret"))
-    try home.transcript("auth provider remove github.com", err: "coffer: note: github.com is forgotten\n")
+    try home.transcript("provider remove github.com", err: "coffer: note: github.com is forgotten\n")
     try home.transcript("vault list", out: "")
   }
 
   @Test func `a name that is given anew has the secret of no former client`() throws {
     let home = try Home.withVault()
     let file = try home.file("secret", "client secret")
-    try home.transcript("auth provider add corp --issuer https://a.example --client-id c1 --client-secret-file \(file) --quiet")
+    try home.transcript("provider add corp --issuer https://a.example --client-id c1 --client-secret-file \(file) --quiet")
     try home.transcript("vault get coffer.auth.provider corp", out: "client secret")
-    try home.transcript("auth provider add corp --issuer https://b.example --client-id c2 --quiet")
+    try home.transcript("provider add corp --issuer https://b.example --client-id c2 --quiet")
     try home.transcript("vault list", out: "")
     try home.transcript(
-      "auth provider add other --issuer https://b.example --client-id c2 --quiet --vault \(home.path)/none.sqlite")
+      "provider add other --issuer https://b.example --client-id c2 --quiet --vault \(home.path)/none.sqlite")
   }
 
   @Test(arguments: OAuthServer.Kind.present.filter { $0 == .authlib })
@@ -238,10 +239,10 @@ import Testing
     let home = try Home.withVault()
     let file = try home.file("secret", OAuthServer.secret)
     try home.transcript(
-      "auth provider add \(Home.host) --issuer \(server.issuer) --client-id service --scope read --client-secret-file \(file) --quiet"
+      "provider add \(Home.host) --issuer \(server.issuer) --client-id service --scope read --client-secret-file \(file) --quiet"
     )
     for (client, hasSecret) in [("program", false), ("service", true)] {
-      let words = ["auth", "login", Home.host, "--account", "ada", "--client-id", client, "--web", "--no-browser"]
+      let words = ["login", Home.host, "--account", "ada", "--client-id", client, "--web", "--no-browser"]
       let login = StartedLogin(command: try home.start(words), isWeb: true)
       try login.answer(server)
       let end = try login.command.end()
@@ -260,7 +261,7 @@ import Testing
     home.environment["BROWSER"] = try home.file(
       "browser", "#!/bin/sh\nprintf '%s' \"$*\" > '\(seen).new' && mv '\(seen).new' '\(seen)'\n", mode: 0o755)
     let terminal = try PseudoTerminal()
-    let login = try terminal.coffer("auth login \(Home.host) --device\(opens ? "" : " --no-browser")", in: home)
+    let login = try terminal.coffer("login \(Home.host) --device\(opens ? "" : " --no-browser")", in: home)
     // It polls the server once the browser runs.
     try eventually("the server is asked") { try server.control("counts")["token", default: 0] > 0 }
     if opens {

@@ -33,7 +33,7 @@ struct StatusCommandTests {
   }
 
   private func id(_ home: Home) throws -> String {
-    let status = try JSONSerialization.jsonObject(with: home.coffer("vault status --json").bytes) as? [String: Any]
+    let status = try JSONSerialization.jsonObject(with: home.coffer("status --details --json").bytes) as? [String: Any]
     return try #require(status?["id"] as? String)
   }
 
@@ -60,10 +60,10 @@ struct StatusCommandTests {
   }
 
   @Test
-  func `vault status and slot list, row by row`() throws {
+  func `status --details and slot list, row by row`() throws {
     let home = try Home.withVault()
     try home.transcript("vault set a", in: "1")
-    let answer = try home.coffer("vault status")
+    let answer = try home.coffer("status --details")
     let rows = answer.out.split(separator: "\n").map { $0.split(separator: " ", maxSplits: 1).map { $0.drop { $0 == " " } } }
     #expect(
       rows.map(\.first) == [
@@ -71,14 +71,14 @@ struct StatusCommandTests {
       ])
     #expect(rows[2][1] == "1" && rows[4][1] == "1" && rows[8][1] == "3 entries" && answer.err.isEmpty && answer.status == 0)
     let slots = try home.coffer("vault slot list")
-    #expect(slots.out.wholeMatch(of: /[0-9a-f]{32}  key file +\*\n/) != nil, "\(slots.out)")
+    #expect(slots.out.wholeMatch(of: /[0-9a-f]{32}\tkey file \*\t\n/) != nil, "\(slots.out)")
   }
 
   @Test
   func `answers in JSON that stand in no list of items`() throws {
     let home = try Home.withVault()
     try home.transcript("login h --account a --with-token -q", in: "t0k")
-    try home.transcript("auth token --json", out: #"{"account":"a","host":"h","token":"t0k"}"# + "\n")
+    try home.transcript("token --json", out: #"{"account":"a","host":"h","token":"t0k"}"# + "\n")
     let revision = { (line: String, input: String?) in
       let answer = try home.coffer(line, in: Data((input ?? "").utf8))
       let item = try JSONSerialization.jsonObject(with: answer.bytes) as? [String: Any]
@@ -88,8 +88,9 @@ struct StatusCommandTests {
     #expect(try revision("vault set s x --json", "2") == "s x 2 -")
     #expect(try revision("vault copy s x --to-account y --json", nil) == "s y 1 -")
     #expect(try revision("vault rename s x --to-account z --json", nil).hasPrefix("s z "))
-    for line in ["vault delete s none", "vault edit s none", "delete none", "auth switch none", "logout none", "auth token none"]
-    {
+    for line in [
+      "vault delete s none", "vault edit s none", "delete none", "token --fresh none", "logout none", "token none",
+    ] {
       let answer = try home.coffer("\(line) --json")
       #expect(answer.status == 1 && answer.out.isEmpty && answer.err.hasPrefix(#"{"error":{"code":1,"#), "\(line): \(answer.err)")
     }

@@ -37,7 +37,7 @@ struct WatchTests {
   func `a line for each change of the key, at once, until control-C`(signal: Int32, status: Int32) throws {
     let home = try Home()
     try home.transcript("defaults write app other 1")
-    let watching = try Watching("defaults watch app theme --json", in: home)
+    let watching = try Watching("watch --plain --domain app theme --json", in: home)
     #expect(try watching.waitForFirstLine(writingTo: "app"))
     let before = watching.out.count
     try home.transcript("defaults write app other 2")
@@ -55,7 +55,7 @@ struct WatchTests {
   @Test
   func `both stores of a domain, without values`() throws {
     let home = try Home.withVault()
-    try home.transcript("set token --secret", in: "s3cret")
+    try home.transcript("set token --domain coffer", in: "s3cret")
     let watching = try Watching("watch", in: home)
     #expect(try watching.waitForFirstLine(writingTo: "coffer"), "\(watching.err)")
     try home.transcript("set token", in: "an0ther")

@@ -23,7 +23,7 @@ struct RealClientFaceTests {
     let aws = try home.client("aws")
     try home.transcript("vault set aws work --attribute aws_access_key_id=AKIAEXAMPLE --expires 1h", in: "secret-of-aws")
     let config = try home.file(
-      "aws/config", "[profile work]\nregion = eu-west-1\ncredential_process = \(home.path)/bin/coffer credential aws work\n")
+      "aws/config", "[profile work]\nregion = eu-west-1\ncredential_process = \(home.path)/bin/coffer helper aws work\n")
     let answer = try run(
       home, [aws, "configure", "list", "--profile", "work"],
       with: ["AWS_CONFIG_FILE": config, "AWS_SHARED_CREDENTIALS_FILE": "/dev/null"])
@@ -67,7 +67,7 @@ struct RealClientFaceTests {
           exec:
             apiVersion: client.authentication.k8s.io/\(minor < 22 ? "v1beta1" : "v1")
             command: \(home.path)/bin/coffer
-            args: [credential, kubectl]
+            args: [helper, kubectl]
             interactiveMode: IfAvailable
             provideClusterInfo: true
       """)

@@ -97,7 +97,7 @@ struct DoctorBranchTests {
   @Test
   func `lines of the identity's file that are no invitations, and an environment that is none`() throws {
     let home = try Home.sound()
-    #expect(try home.coffer("vault identity new \(home.path)/me").status == 0)
+    #expect(try home.coffer("vault identity \(home.path)/me --new").status == 0)
     home.environment["COFFER_IDENTITY"] = home.path + "/me"
     #expect(try findings("environment", home).isEmpty)
     _ = try home.file("me", try home.content("me") + "PVINV1-00\n")
@@ -132,7 +132,7 @@ struct DoctorBranchTests {
     let two = try Home()
     two.environment["COFFER_HOME"] = nil
     two.environment.merge(["XDG_RUNTIME_DIR": two.path, "XDG_DATA_HOME": two.path + "/one"]) { $1 }
-    try two.transcript("agent start --quiet")
+    try two.transcript("agent run --detach --quiet")
     defer { _ = try? two.coffer("agent stop") }
     two.environment["XDG_DATA_HOME"] = two.path + "/two"
     let kept = try findings("agent", two)
@@ -146,7 +146,7 @@ struct DoctorBranchTests {
     let home = try Home.sound()
     try home.transcript("unlock --quiet")
     defer { _ = try? home.coffer("agent stop") }
-    let status = try JSONSerialization.jsonObject(with: home.coffer("agent status --json").bytes) as? [String: Any]
+    let status = try JSONSerialization.jsonObject(with: home.coffer("status --agent --json").bytes) as? [String: Any]
     let agent = try pid_t(#require(status?["process"] as? Int))
     kill(agent, SIGKILL)
     eventually { hasEnded(agent) }
@@ -252,7 +252,7 @@ struct DoctorBranchTests {
     #expect(try findings("leftovers", home).map(\.place).contains(output))
     unlink(output)
     #expect(try findings("leftovers", home).map(\.place) == [draft, String(pin.dropLast("-lock".count))])
-    #expect(try findings("editing", home).map(\.cure) == ["the next coffer vault edit wipes it; or rm -r \(folder)"])
+    #expect(try findings("editing", home).map(\.cure) == ["the next coffer edit wipes it; or rm -r \(folder)"])
     #expect(home.exists("data/.vault.sqlite.x1.coffer-draft"), "looking leaves all as it is")
     lock.release()
     #expect(try findings("leftovers", home).count == 3)

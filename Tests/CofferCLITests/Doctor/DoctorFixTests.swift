@@ -115,7 +115,9 @@ struct DoctorFixTests {
     let answer = try home.coffer("doctor --fix --yes")
     #expect(answer.status == 0, "\(answer.out)\(answer.err)")
     #expect(try home.content(".netrc") == "# a comment\n# two\n")
-    #expect(try home.content(".aws/credentials") == "[default]\nregion = eu\n[other]\nregion = us\n")
+    #expect(
+      try home.content(".aws/credentials")
+        == "[default]\ncredential_process = coffer helper aws default\nregion = eu\n[other]\nregion = us\n")
     #expect(try home.content(".config/gh/hosts.yml") == "github.com:\n    users:\n        ada:\n    user: ada\n")
     for (item, value) in [
       ("a.example ada", "hunter2"), ("b.example bob", "p2"), ("aws default", "s3cr3t"), ("github.com ada", "gho_1"),
@@ -145,7 +147,9 @@ struct DoctorFixTests {
         + "aws_security_token = t1\nduration_seconds = 900\n" + settings)
     let answer = try home.coffer("doctor --fix --yes")
     #expect(answer.status == 0, "\(answer.out)\(answer.err)")
-    #expect(try home.content(".aws/credentials") == "[default]\nduration_seconds = 900\n" + settings)
+    #expect(
+      try home.content(".aws/credentials")
+        == "[default]\ncredential_process = coffer helper aws default\nduration_seconds = 900\n" + settings)
     for (field, value) in [("aws_access_key_id", "AKIA1"), ("aws_session_token", "t1"), ("aws_security_token", "t1")] {
       try home.transcript("vault get aws default --field \(field)", out: value)
     }
@@ -154,7 +158,12 @@ struct DoctorFixTests {
     _ = try home.file(".aws/credentials", alone + "[new]\naws_secret_access_key = s2\n")
     let second = try home.coffer("doctor --fix --yes")
     #expect(second.status == 2 && second.out.contains("a session token without a secret key"), "\(second.out)\(second.err)")
-    #expect(try home.content(".aws/credentials") == alone + "[new]\n")
+    #expect(try home.content(".aws/credentials") == alone + "[new]\ncredential_process = coffer helper aws new\n")
+    let both = "[default]\naws_secret_access_key = s3\ncredential_process = some-program\n"
+    _ = try home.file(".aws/credentials", both)
+    let third = try home.coffer("doctor --fix --yes")
+    #expect(third.status == 2 && third.out.contains("a key and a credential_process"), "\(third.out)\(third.err)")
+    #expect(try home.content(".aws/credentials") == both)
   }
 
   @Test
@@ -167,7 +176,7 @@ struct DoctorFixTests {
       ".aws/credentials", "[default]\naws_access_key_id = AKIA1\naws_secret_access_key = s3cr3t\n" + other)
     let answer = try home.coffer("doctor --fix --yes")
     #expect(answer.status == 2 && answer.out.contains("the vault has another value of that name"), "\(answer.out)\(answer.err)")
-    #expect(try home.content(".aws/credentials") == "[default]\n" + other)
+    #expect(try home.content(".aws/credentials") == "[default]\ncredential_process = coffer helper aws default\n" + other)
     for (account, field, value) in [
       ("default", "aws_access_key_id", "AKIA1"), ("default", "mine", "yes"), ("other", "aws_access_key_id", "AKIA9"),
     ] {
@@ -247,7 +256,7 @@ struct DoctorFixTests {
     _ = try home.file(".netrc", "machine c.example login eve password other\n")
     terminal.type("y\n")
     terminal.shows("moved  https://example.com/ada")
-    terminal.shows("another program wrote the file meanwhile")
+    terminal.shows("Another program wrote the file meanwhile")
     #expect(try ![0, 130].contains(child.wait()))
     #expect(try home.content(".netrc").contains("other"))
   }

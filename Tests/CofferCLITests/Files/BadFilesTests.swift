@@ -160,7 +160,7 @@ struct BadFilesTests {
     let home = try Home()
     let disk = try home.smallDisk("256k")
     home.environment["COFFER_HOME"] = disk.path
-    try home.transcript("vault init --quiet --new-key-file \(home.path)/key")
+    try home.transcript("init --quiet --new-key-file \(home.path)/key")
     home.environment["COFFER_KEY_FILE"] = home.path + "/key"
     try home.transcript("vault set s", in: "value")
     let big = Data(repeating: 65, count: 400_000)

@@ -19,14 +19,14 @@ struct DraftTests {
   }
 
   @Test(arguments: [
-    "vault backup HOME/copy", "vault export HOME/other --new-key-file HOME/nk", "vault restore HOME/before --yes",
+    "backup HOME/copy", "export HOME/other --new-key-file HOME/nk", "restore HOME/before --yes",
   ])
   func `a killed command's draft is found by doctor at once, and removed by the next that writes; that of a living one stays`(
     line: String
   ) throws {
     let home = try Home.withVault()
     try home.transcript("vault set s a", in: "hunter2")
-    try home.transcript("vault backup \(home.path)/before -q")
+    try home.transcript("backup \(home.path)/before -q")
     let command = line.replacing("HOME", with: home.path)
     let (isLong, data) = (Campaign.isLong, home.path + "/data")
     var (left, rounds) = (0, 0)
@@ -64,7 +64,7 @@ struct DraftTests {
     let backup = try Child(
       [
         "-f", "-qq", "-o", "/dev/null", "-e", "trace=fdatasync,fsync", "-e", "inject=fdatasync,fsync:delay_enter=1s:when=1",
-        Home.coffer, "vault", "backup", home.path + "/copy", "-q",
+        Home.coffer, "backup", home.path + "/copy", "-q",
       ], environment: home.environment, opening: [0: null, 1: null, 2: null], program: "/usr/bin/strace")
     #expect(try eventually { try drafts(home.path + "/data").contains { !$0.hasSuffix("-lock") } || home.exists("copy") })
     let found = try drafts(home.path + "/data")
@@ -76,7 +76,7 @@ struct DraftTests {
     #expect(try home.exists("copy") && drafts(home.path + "/data").isEmpty && drafts(home.path).isEmpty)
   }
 
-  @Test(arguments: ["inject -o HOME/to/out", "defaults export app HOME/to/out", "vault identity new HOME/to/out"])
+  @Test(arguments: ["inject -o HOME/to/out", "defaults export app HOME/to/out", "vault identity HOME/to/out --new"])
   func `a command that is killed before its output is complete leaves nothing of it, and afterwards what is found and removed`(
     line: String
   ) throws {
@@ -203,16 +203,16 @@ struct DraftTests {
     let items = (0..<50).map { "{\"service\":\"s\",\"account\":\"\($0)\",\"value\":\"v\($0)\"}" }.joined(separator: ",")
     let file = try home.file("items.json", "[\(items)]")
     for round in 1...6 {
-      guard let status = try killed(home, "vault import -q --from json \(file)", at: "pwrite64", round * 4) else {
+      guard let status = try killed(home, "import -q --from json \(file)", at: "pwrite64", round * 4) else {
         try Test.skip(without: "strace")
       }
       let there = try home.coffer("vault list s").out.split(separator: "\n").count
       #expect(there == (status == 0 ? 50 : there == 50 ? 50 : 0), "all or nothing: \(there)")
-      if there == 50 { try home.transcript("vault import -q --from json \(file)", err: "such an item already", exit: 73) }
+      if there == 50 { try home.transcript("import -q --from json \(file)", err: "such an item already", exit: 73) }
       for index in 0..<there { if index % 10 == 0 { try home.transcript("vault get s \(index)", out: "v\(index)") } }
       if there == 50 { break }
     }
-    _ = try home.coffer("vault import -q --from json --on-duplicate skip \(file)")
+    _ = try home.coffer("import -q --from json --on-duplicate skip \(file)")
     #expect(try home.coffer("vault list s").out.split(separator: "\n").count == 50)
     #expect(try home.coffer("vault verify").status == 0)
   }
@@ -235,9 +235,9 @@ struct DraftTests {
     let key = ["COFFER_KEY_FILE": mounted + "/key"]
     try home.transcript("--home \(mounted)/h vault set s a", in: "hunter2", with: key)
     try home.transcript("--home \(mounted)/h vault get s a", with: key, out: "hunter2")
-    try home.transcript("--home \(mounted)/h vault backup -q \(mounted)/copy", with: key)
-    try home.transcript("--home \(mounted)/h vault export -q \(mounted)/other --new-key-file \(mounted)/two", with: key)
-    #expect(try home.coffer("--home \(mounted)/new vault restore -q --yes \(mounted)/copy", with: key).status == 0)
+    try home.transcript("--home \(mounted)/h backup -q \(mounted)/copy", with: key)
+    try home.transcript("--home \(mounted)/h export -q \(mounted)/other --new-key-file \(mounted)/two", with: key)
+    #expect(try home.coffer("--home \(mounted)/new restore -q --yes \(mounted)/copy", with: key).status == 0)
     try home.transcript("--home \(mounted)/new vault get s a", with: key, out: "hunter2")
     try home.transcript("--home \(mounted)/h init --new-key-file \(mounted)/x", err: "there is a vault already", exit: 73)
     #expect(try drafts(mounted).isEmpty && drafts(mounted + "/h/data").isEmpty)

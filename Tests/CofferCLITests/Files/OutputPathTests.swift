@@ -16,16 +16,49 @@ struct OutputPathTests {
     let filled = try here(home, "inject -o out", in: "x={{ coffer://s/a }}")
     #expect(filled?.status == 0 && filled?.err == "", "\(filled?.err ?? "")")
     #expect(try home.content("out") == "x=hunter2")
-    let backup = try here(home, "vault backup copy --quiet")
+    let backup = try here(home, "backup copy --quiet")
     #expect(backup?.status == 0 && backup?.err == "", "\(backup?.err ?? "")")
-    let export = try here(home, "vault export other --new-key-file nk --quiet")
+    let export = try here(home, "export other --new-key-file nk --quiet")
     #expect(export?.status == 0 && home.exists("nk"), "\(export?.err ?? "")")
     let list = try here(home, "defaults export app list.plist")
     #expect(list?.status == 0 && home.exists("list.plist"), "\(list?.err ?? "")")
-    let restored = try here(home, "--home there vault restore copy --quiet --yes")
+    let restored = try here(home, "--home there restore copy --quiet --yes")
     #expect(restored?.status == 0 && home.exists("there/data/vault.sqlite"), "\(restored?.err ?? "")")
     let installed = try here(home, "install --prefix to")
     #expect(installed?.status == 0 && home.exists("to/bin/coffer"), "\(installed?.err ?? "")")
+  }
+
+  @Test(arguments: [
+    "backup nodir/x", "export nodir/x --new-key-file nk", "export x --new-key-file nodir/x",
+    "inject -o nodir/x", "defaults export app nodir/x", "vault identity nodir/x --new", "vault slot add --new-key-file nodir/x",
+  ])
+  func `a missing folder is named, and no file of Coffer's own beside it`(line: String) throws {
+    let home = try Home.withVault()
+    try home.transcript("defaults write app theme dark")
+    let answer = try #require(try here(home, line))
+    #expect(answer.status == 74 && answer.err.hasPrefix("coffer: there is no folder nodir (nodir/x)\n"), "\(answer.err)")
+    #expect(!home.exists("nodir") && !home.exists("x") && !home.exists("nk"))
+  }
+
+  @Test
+  func `a recovery code that cannot be printed opens nothing in a new vault, and elsewhere its slot is named`() throws {
+    let home = try Home()
+    let slots = { try home.coffer("vault slot list").out.split(separator: "\n") }
+    home.environment["COFFER_KEY_FILE"] = home.path + "/key"
+    for option in ["", " --json"] {
+      let made = try #require(
+        try home.program([
+          "sh", "-c", "exec \(Home.coffer) init --recovery-code --new-key-file \(home.path)/key\(option) >/dev/full",
+        ]))
+      #expect(made.status == 74 && made.err.contains("made, without a recovery code"), "\(made.err)")
+      #expect(try slots().count == 1 && slots()[0].hasSuffix("\tkey file *\t"))
+      let added = try #require(
+        try home.program(["sh", "-c", "exec \(Home.coffer) vault slot add --recovery-code\(option) >/dev/full"]))
+      let left = try #require(try slots().first { $0.hasSuffix("\trecovery code\t") }?.prefix(32))
+      #expect(added.status == 74 && added.err.contains("coffer vault slot remove \(left)"), "\(added.err)")
+      for name in ["data", "state"] { try FileManager.default.removeItem(atPath: "\(home.path)/\(name)") }
+      unlink(home.path + "/key")
+    }
   }
 
   @Test

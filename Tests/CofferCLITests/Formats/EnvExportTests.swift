@@ -33,8 +33,8 @@ struct EnvExportTests {
       try JSONSerialization.data(withJSONObject: ["service": "app", "account": "V\(index)", "value": value])
     }
     let list = Data("[".utf8) + items.joined(separator: Data(",".utf8)) + Data("]".utf8)
-    #expect(try home.coffer("vault import --from json -", in: list).status == 0)
-    let exported = try home.coffer("vault export --reveal --format env --service app")
+    #expect(try home.coffer("import --from json -", in: list).status == 0)
+    let exported = try home.coffer("export --reveal --format env --service app")
     #expect(exported.status == 0, "\(exported.err)")
     let file = try home.file("app.env", exported.bytes)
     var shells = 0
@@ -95,8 +95,8 @@ struct EnvExportTests {
           let command = "$(: >\(home.path)/ran-\(name))"
           return ["service": "app", "account": name, "value": isMail ? "\(home.path)/mail?\(command)" : command]
         }
-        #expect(try home.coffer("vault import --from json -", in: JSONSerialization.data(withJSONObject: items)).status == 0)
-        let exported = try home.coffer("vault export --reveal --format env")
+        #expect(try home.coffer("import --from json -", in: JSONSerialization.data(withJSONObject: items)).status == 0)
+        let exported = try home.coffer("export --reveal --format env")
         #expect(exported.status == 0, "\(exported.err)")
         let file = try home.file("app.env", exported.bytes)
         _ = try home.file("mail", "")
@@ -134,7 +134,7 @@ struct EnvExportTests {
       try home.transcript("vault set app A", in: "1")
       try home.transcript("vault set app \(name)", in: "42")
       try home.transcript(
-        "vault export --reveal --format env", err: "'app/\(name)': the account is a variable of a shell's own", exit: 2)
+        "export --reveal --format env", err: "'app/\(name)': the account is a variable of a shell's own", exit: 2)
     }
     let file = try home.file("f", "RANDOM='a[$(touch \(home.path)/pwned)]'\n")
     if try home.program(["bash", "-c", ". \(file)"]) != nil { #expect(home.exists("pwned")) }
@@ -143,8 +143,8 @@ struct EnvExportTests {
   private func readBack(_ names: [String], _ value: String) throws {
     let home = try Home.withVault()
     let items = names.map { ["service": "app", "account": $0, "value": value] }
-    #expect(try home.coffer("vault import --from json -", in: try JSONSerialization.data(withJSONObject: items)).status == 0)
-    let exported = try home.coffer("vault export --reveal --format env")
+    #expect(try home.coffer("import --from json -", in: try JSONSerialization.data(withJSONObject: items)).status == 0)
+    let exported = try home.coffer("export --reveal --format env")
     #expect(exported.status == 0, "\(exported.err)")
     let lines = exported.out.split(separator: "\n")
     #expect(lines.count == names.count)

@@ -16,7 +16,7 @@ extension Home {
   }
 
   func know(_ server: OAuthServer) throws {
-    var line = "auth provider add \(Self.host) --issuer \(server.issuer) --client-id \(server.kind.client) --scope read"
+    var line = "provider add \(Self.host) --issuer \(server.issuer) --client-id \(server.kind.client) --scope read"
     if let secret = server.kind.secret { line += " --client-secret-file \(try file("secret", secret))" }
     try transcript(line, err: "coffer: note: \(Self.host) logs in at \(server.issuer)\n")
     unlink("\(path)/secret")
@@ -36,7 +36,7 @@ extension Home {
     _ server: OAuthServer, as account: String = "ada", by tracer: [String] = [], web: Bool? = nil
   ) throws -> StartedLogin {
     let isWeb = web ?? !OAuthServer.Kind.withCodes.contains(server.kind)
-    let words = ["auth", "login", Self.host, "--account", account, isWeb ? "--web" : "--device", "--no-browser"]
+    let words = ["login", Self.host, "--account", account, isWeb ? "--web" : "--device", "--no-browser"]
     return StartedLogin(command: try start(by: tracer, words), isWeb: isWeb)
   }
 

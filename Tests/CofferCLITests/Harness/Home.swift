@@ -109,6 +109,15 @@ final class Home {
       err.isEmpty ? answer.err.isEmpty : answer.err.contains(err), "coffer \(line)\n\(answer.err)", sourceLocation: location)
   }
 
+  /// The names that `line` prints for a program, each with its label if it has one.
+  func listed(_ line: String = "vault list", with variables: [String: String] = [:]) throws -> [String] {
+    try coffer(line, with: variables).out.split(separator: "\n").map { row in
+      let cells = row.split(separator: "\t", omittingEmptySubsequences: false)
+      guard cells.count == 5, cells[1] == "vault" || cells[1] == "defaults" else { return String(row) }
+      return "\(cells[0]) \(cells[2])".trimmingCharacters(in: .whitespaces)
+    }
+  }
+
   static func words(_ line: String) -> [String] {
     var words: [String] = []
     // By Unicode scalars: a combining mark after a blank forms one character with it.

@@ -15,7 +15,10 @@ final class PseudoTerminal {
     try #require(controller >= 0)
     try #require(ioctl(controller, 0x4004_5431, &locked) == 0 && ioctl(controller, 0x8004_5430, &number) == 0)
     path = "/dev/pts/\(number)"
-    guard let size else { return }
+    if let size { try resize(size) }
+  }
+
+  func resize(_ size: (columns: Int, lines: Int)) throws {
     var window = winsize(ws_row: UInt16(size.lines), ws_col: UInt16(size.columns), ws_xpixel: 0, ws_ypixel: 0)
     try #require(ioctl(controller, UInt(TIOCSWINSZ), &window) == 0)
   }
@@ -38,10 +41,14 @@ final class PseudoTerminal {
       { $1 })
   }
 
-  var echoes: Bool {
+  var echoes: Bool { has(ECHO) }
+  /// Whether it delivers input by line, as programs expect.
+  var takesLines: Bool { has(ICANON) }
+
+  private func has(_ flag: Int32) -> Bool {
     var settings = termios()
     tcgetattr(controller, &settings)
-    return settings.c_lflag & tcflag_t(ECHO) != 0
+    return settings.c_lflag & tcflag_t(flag) != 0
   }
 
   func type(_ text: String) {

@@ -20,7 +20,7 @@ struct HelpTopicTests {
   @Test
   func `coffer help prints each topic, and lists them all`() throws {
     let home = try Home()
-    let root = try home.coffer("--help").out
+    let root = try home.coffer("--help --all").out
     for topic in HelpTopic.all {
       let answer = try home.coffer("help \(topic.name)")
       #expect(answer.status == 0 && answer.out.count > 200 && !answer.out.contains("<doc:"), "\(topic.name)")

@@ -16,7 +16,7 @@ struct ManualPageTests {
     }
     for page in pages { #expect(page.text.utf8.allSatisfy { $0 < 0x80 }, "\(page.name)") }
     let vault = try #require(pages.first { $0.name == "coffer-vault" }).text
-    #expect(vault.contains("coffer vault get") && vault.contains(#"\fB\-\-if\-revision\fR"#))
+    #expect(vault.contains("coffer get") && vault.contains(#"\fB\-\-if\-revision\fR"#))
     #expect(try Home().coffer("help --man vault").out == vault)
   }
 

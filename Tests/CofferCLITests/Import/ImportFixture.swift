@@ -36,7 +36,7 @@ enum ImportFixture {
 
   static func items(_ bytes: Data, _ format: ImportFormat) throws -> EntryItems {
     let text = try ImportText.read(secret(bytes), place: "file")
-    return try EntryItems(format.entries(in: text, place: "file"))
+    return try EntryItems(format.entries(in: text, place: "file"), keeping: 10)
   }
 }
 
@@ -44,13 +44,16 @@ extension EntryItems {
   /// `service/account` or `service/account#field`, and the value.
   var values: [String: String] {
     Dictionary(
-      uniqueKeysWithValues: items.map { item in
+      uniqueKeysWithValues: items.filter { !$0.isFormer }.map { item in
         (
           "\(item.name.service)/\(item.name.account)" + (item.name.field.isEmpty ? "" : "#\(item.name.field)"),
           item.form.plainText
         )
       })
   }
+
+  /// The previous versions of the only item that has any, oldest first.
+  var former: [String] { items.filter(\.isFormer).map(\.form.plainText) }
 
   func said(_ name: String) -> ItemMetadata? {
     items.first { "\($0.name.service)/\($0.name.account)" == name && $0.name.field.isEmpty }?.form.metadata

@@ -91,7 +91,7 @@ struct OneTimeCommandTests {
     let answer = try home.coffer("vault otp github --set", in: Data(text.utf8))
     #expect(answer.status == status && answer.err.contains(message) && !answer.err.contains("CANARY"), "\(answer.err)")
     try home.transcript(
-      "vault otp github", err: "the item has no one-time password\n  try: coffer vault otp --set stores it", exit: 1)
+      "vault otp github", err: "the item has no one-time password\n  try: coffer otp --set stores it", exit: 1)
   }
 
   @Test func `without an item there is nothing to store it in`() throws {

@@ -38,9 +38,9 @@ struct ByteWordTests {
   func `where a name is wanted, what is not UTF-8 is refused, and nothing is taken for something else`() throws {
     let home = try Home.withVault()
     for line in [
-      "vault set $'x\\xff' a", "vault get $'x\\xff' a", "get $'\\xff'", "defaults write d k $'\\xff'", "vault backup $'\\xff'",
+      "vault set $'x\\xff' a", "vault get $'x\\xff' a", "get $'\\xff'", "defaults write d k $'\\xff'", "backup $'\\xff'",
       "vault set s a --attribute=k=$'\\xc3'", "vault list --home $'\\xff'", "run --env $'\\xff=coffer://a' -- true", "$'\\xff'",
-      "run true $'\\xff'", "credential docker $'\\xff'",
+      "run true $'\\xff'", "helper docker $'\\xff'",
     ] {
       let answer = try sh(home, "printf one | coffer \(line)")
       #expect(answer.status == (line.hasPrefix("run") ? 125 : 64), "\(line): \(answer.err)")
@@ -56,7 +56,7 @@ struct ByteWordTests {
     let names = try CommandLineArticle.table("Environment").map { $0[0] }.filter { $0 != "COFFER_PASSPHRASE" }
     #expect(names.count >= 14)
     for name in names + ["HOME"] {
-      let answer = try sh(home, "\(name)=$'\(home.path)/b\\xff' coffer vault list")
+      let answer = try sh(home, "\(name)=$'\(home.path)/b\\xff' coffer list")
       #expect(answer.status == 64 && answer.err.contains("\(name) in the environment is not UTF-8"), "\(name): \(answer.err)")
     }
     let before = try FileManager.default.contentsOfDirectory(atPath: home.path).count

@@ -10,7 +10,7 @@ struct HardeningTests {
   func `while it asks, the process can leave no core, gain no rights and be read by nobody`() throws {
     let home = try Home()
     let terminal = try PseudoTerminal()
-    let child = try terminal.coffer("vault init", in: home)
+    let child = try terminal.coffer("init", in: home)
     terminal.shows("New passphrase: ")
     let limits = try String(contentsOfFile: "/proc/\(child.id)/limits", encoding: .utf8)
     #expect(limits.contains(/Max core file size +0 +0/))
@@ -97,10 +97,10 @@ struct HardeningTests {
     try home.transcript("set p --plain before")
     let before = try home.coffer("vault slot list").out
     var lines = [
-      "vault set s n <&-", "set p --plain <&-", "set p --plain --data <&-", "vault slot add --new-passphrase-file - <&-",
+      "vault set s n <&-", "set p --plain <&-", "set p --plain --type data <&-", "vault slot add --new-passphrase-file - <&-",
     ]
     for number in 3...6 {
-      for line in ["vault set s n --fd", "set p --plain --data --fd", "vault slot add --new-passphrase-fd"] {
+      for line in ["vault set s n --fd", "set p --plain --type data --fd", "vault slot add --new-passphrase-fd"] {
         lines.append("\(line) \(number) </dev/null \(number)<&-")
       }
     }
@@ -125,7 +125,7 @@ struct HardeningTests {
       #expect(symlink("folder/\(number)", home.path + "/link\(number)") == 0)
       let folders = number == 3 ? ["/dev/fd/", "/proc/self/fd/", "/proc/thread-self/fd/"] : ["/dev/fd/"]
       for path in folders.map({ "\($0)\(number)" }) + ["\(home.path)/link\(number)"] {
-        for command in ["vault set s n --file", "defaults export app", "inject -o", "vault restore"] {
+        for command in ["vault set s n --file", "defaults export app", "inject -o", "restore"] {
           let line = "\(command) \(path)"
           let (status, err) = try shell("\(line) </dev/null \(number)<&-", home)
           #expect(status == 64 && err.contains("descriptor \(number), to which"), "\(line): \(status) \(err)")

@@ -29,11 +29,11 @@ import Testing
     #expect(stored.status == 0, "\(stored.err)")
     let status = try home.coffer("secret-service status")
     #expect(status.status == 0 && status.out.contains("coffer, process"), "\(status.err)")
-    #expect(try home.coffer("secret-service uninstall").err.contains("removed"))
+    #expect(try home.coffer("secret-service install --remove").err.contains("removed"))
     for name in ["secrets", "impl.portal.desktop.coffer"] {
       #expect(!home.exists("share/dbus-1/services/org.freedesktop.\(name).service"))
     }
-    try home.transcript("secret-service uninstall", err: "nothing is installed", exit: 1)
+    try home.transcript("secret-service install --remove", err: "nothing is installed", exit: 1)
     // The bus started it, and it ends with the bus.
     service.bus.stop()
   }
@@ -51,7 +51,7 @@ import Testing
     let text = try home.content(file)
     _ = try home.file(file, text.replacing(" secret-service run", with: "-moved secret-service run"))
     let moved = try home.coffer("secret-service status")
-    #expect(moved.out.contains("-moved is not there: coffer secret-service install --force"), "\(moved.out)")
+    #expect(moved.out.contains("-moved is not there: coffer secret-service install --replace"), "\(moved.out)")
     #expect(try home.coffer("secret-service status --json").out.contains("\"installed\":false"))
   }
 
@@ -61,8 +61,8 @@ import Testing
     home.environment["XDG_CONFIG_HOME"] = home.path + "/config"
     let file = try home.file("share/dbus-1/services/org.freedesktop.secrets.service", "[D-BUS Service]\nExec=/usr/bin/other\n")
     try home.transcript("secret-service install", err: "another file stands there", exit: 73)
-    try home.transcript("secret-service uninstall", err: "of another provider", exit: 77)
-    #expect(try home.coffer("secret-service install --force").status == 0)
+    try home.transcript("secret-service install --remove", err: "belongs to another provider", exit: 77)
+    #expect(try home.coffer("secret-service install --replace").status == 0)
     #expect(try String(contentsOfFile: file, encoding: .utf8).contains("coffer"))
     #expect(try home.coffer("secret-service install").err.contains("is there already"))
     let printed = try home.coffer("secret-service install --print --patience 0s").out
@@ -132,7 +132,7 @@ import Testing
       let stored = try service.program(["secret-tool", "store", "--label=\(number)", "n", "\(number)"], in: "secret \(number)")
       #expect(stored.status == 0, "\(stored.err)")
       if number < 2 {
-        let status = try JSONSerialization.jsonObject(with: home.coffer("agent status --json").bytes) as? [String: Any]
+        let status = try JSONSerialization.jsonObject(with: home.coffer("status --agent --json").bytes) as? [String: Any]
         kill(try #require(status?["process"] as? Int32), SIGKILL)
       } else {
         #expect(try service.end(SIGKILL) == 137)

@@ -16,7 +16,7 @@ import Testing
   }
 
   private static func agent(_ home: Home) throws -> Int32 {
-    let status = try JSONSerialization.jsonObject(with: home.coffer("agent status --json").bytes) as? [String: Any]
+    let status = try JSONSerialization.jsonObject(with: home.coffer("status --agent --json").bytes) as? [String: Any]
     return try #require(status?["process"] as? Int32)
   }
 
@@ -34,9 +34,9 @@ import Testing
     let service = try SecretServiceHome()
     try Self.store("old", service)
     let home = service.home
-    try home.transcript("vault backup \(home.path)/backup --quiet")
+    try home.transcript("backup \(home.path)/backup --quiet")
     try Self.store("new", service)
-    let restored = try home.coffer("vault restore \(home.path)/backup --key-file \(home.path)/key")
+    let restored = try home.coffer("restore \(home.path)/backup --key-file \(home.path)/key")
     #expect(restored.status == 0, "\(restored.err)")
     #expect(try Self.lookup("old", service).out == "secret old")
     let none = try Self.lookup("new", service)

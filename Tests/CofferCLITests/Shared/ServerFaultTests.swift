@@ -13,7 +13,7 @@ struct ServerFaultTests {
     func far(_ words: String..., in input: String = "") throws -> (status: Int32, out: String, err: String) {
       try #require(try home.program(network.atClient + [Home.coffer] + words, in: input, with: ["COFFER_VAULT": place]))
     }
-    try home.transcript("set token --secret --quiet", in: "1")
+    try home.transcript("set token --domain coffer --quiet", in: "1")
     let said = try home.file("said")
     let watch = try Child(
       Array(network.atClient.dropFirst()) + [Home.coffer, "watch", "--quiet"],
@@ -23,20 +23,20 @@ struct ServerFaultTests {
     var number = 0
     try eventually("it watches") {
       number += 1
-      try home.transcript("set key\(number) --secret --quiet", in: "1")
+      try home.transcript("set key\(number) --domain coffer --quiet", in: "1")
       return !lines().isEmpty
     }
     try network.lose(.bothWays)
     let start = ContinuousClock.now
-    for answer in [try far("get", "token"), try far("set", "token", "--secret", in: "2")] {
+    for answer in [try far("get", "token"), try far("set", "token", in: "2")] {
       #expect(answer.status == 75 && answer.err.contains("--vault mirror:FILE"), "\(answer)")
     }
     #expect(ContinuousClock.now - start < .seconds(60), "15 s is what a place waits that says nothing")
     let missed = (number + 1)...(number + 3)
-    for key in missed { try home.transcript("set key\(key) --secret --quiet", in: "1") }
+    for key in missed { try home.transcript("set key\(key) --domain coffer --quiet", in: "1") }
     try network.mend()
     try eventually("commands work again") { try far("get", "token").status == 0 }
-    let answer = try far("set", "token", "--secret", "--quiet", in: "3")
+    let answer = try far("set", "token", "--quiet", in: "3")
     #expect(answer.status == 0, "\(answer)")
     try home.transcript("get token", out: "3")
     eventually("what was missed is told") { lines().contains { $0.hasPrefix("token: set in vault") } }

@@ -14,7 +14,7 @@ struct SharedAgentTests {
     try home.transcript("unlock --quiet")
     home.locked()
     try home.transcript("vault get a", out: "1")
-    let status = try home.coffer("agent status")
+    let status = try home.coffer("status --agent")
     #expect(status.status == 0 && status.out.contains(home.place), "\(status)")
     #expect(try home.coffer("doctor --json").out.contains("the agent holds") == false)
     try other.transcript("vault set a --quiet", in: "2")

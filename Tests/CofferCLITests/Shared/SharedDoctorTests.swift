@@ -39,8 +39,8 @@ struct SharedDoctorTests {
     try home.transcript("vault get a", out: "2")
     try home.transcript("vault set a", in: "3", err: "ask who runs the server for the role of a writer", exit: 74)
     home.environment["COFFER_VAULT"] = superuser
-    try home.transcript("vault backup --quiet \(home.path)/copy")
-    #expect(try home.coffer("vault restore \(home.path)/copy").status == 0)
+    try home.transcript("backup --quiet \(home.path)/copy")
+    #expect(try home.coffer("restore \(home.path)/copy").status == 0)
     #expect(try findings(home).contains { $0.hasPrefix("warning a copy of an earlier state") })
     let answer = try home.coffer("doctor", with: ["PGPASSWORD": "hunter2"])
     #expect(answer.out.contains("PGPASSWORD is in the environment") && !answer.out.contains("hunter2"))

@@ -10,7 +10,7 @@ struct InterruptTests {
   private static func home(items: Int) throws -> Home {
     let home = try Home.withVault()
     let text = (0..<items).map { #"{"service":"s\#($0)","account":"a","value":"v"}"# }.joined(separator: ",")
-    #expect(try home.coffer("vault import -q --from json \(home.file("items.json", "[\(text)]"))").status == 0)
+    #expect(try home.coffer("import -q --from json \(home.file("items.json", "[\(text)]"))").status == 0)
     home.environment.merge(["TERM": "xterm", "LANG": "C.UTF-8", "NO_COLOR": "1"]) { $1 }
     return home
   }
@@ -24,8 +24,8 @@ struct InterruptTests {
     terminal.showsAll()
     #expect(try child.wait() == 128 + SIGINT)
     #expect(terminal.shown.hasSuffix("\r\u{1B}[Kcoffer: interrupted; nothing was changed\r\n"), "\(terminal.shown.suffix(200))")
-    #expect(try home.coffer("vault status").out.contains("\nepoch       1\n"))
-    try home.transcript("vault verify", out: "4000 records are where and what they were when they were sealed\n")
+    #expect(try home.coffer("status --details").out.contains("\nepoch       1\n"))
+    try home.transcript("vault verify", out: "All 4 000 records are intact.\n")
   }
 
   @Test func `a terminal that vanishes ends the work, and the vault is whole`() throws {
@@ -35,7 +35,7 @@ struct InterruptTests {
     terminal.shows(" of 4 000 items")
     terminal.vanish()
     _ = try child.wait()
-    try home.transcript("vault verify", out: "4000 records are where and what they were when they were sealed\n")
+    try home.transcript("vault verify", out: "All 4 000 records are intact.\n")
   }
 
   @Test func `a list that is longer than the screen goes to the pager, which control-C does not end`() throws {
@@ -67,7 +67,7 @@ struct InterruptTests {
     let (status, shown) = try Self.list(by: pager)
     #expect(status == 74)
     #expect(
-      shown.contains("the pager '\(pager)' of COFFER_PAGER ended with \(said), and may not have shown the answer"), "\(shown)")
+      shown.contains("The pager '\(pager)' of COFFER_PAGER ended with \(said), and may not have shown the answer"), "\(shown)")
     #expect(shown.contains("try: COFFER_PAGER=cat, which prints it at once"), "\(shown)")
   }
 
@@ -100,7 +100,7 @@ struct InterruptTests {
   @Test func `a wait for a key is told of, and neither before it is typed nor where nobody looks`() throws {
     let home = try Home()
     let file = try home.file("passphrase", "correct horse battery staple of this test")
-    try home.transcript("vault init -q --new-passphrase-file \(file)")
+    try home.transcript("init -q --new-passphrase-file \(file)")
     home.environment.merge(["TERM": "xterm", "LANG": "C.UTF-8"]) { $1 }
     let terminal = try PseudoTerminal((80, 24))
     let child = try terminal.coffer("vault list --no-agent", in: home)

@@ -15,11 +15,11 @@ struct LookTests {
        {"service":"日本語.jp","account":"田中","label":"🔑 emoji key","value":"v"}]
       """#
     try home.transcript(
-      "vault import -q --from json \(home.file("items.json", items))",
+      "import -q --from json \(home.file("items.json", items))",
       out: """
         added  github.com   octocat
         added  example.com  bob
-        added  日本語.jp       田中
+        added  日本語.jp    田中
 
         """)
     home.environment.merge(["TERM": "xterm", "LANG": "C.UTF-8", "NO_COLOR": "1"].merging(variables) { $1 }) { $1 }
@@ -38,7 +38,7 @@ struct LookTests {
     let home = try Self.home()
     #expect(
       try Self.shown("vault list", in: home) == [
-        "SERVICE      ACCOUNT  LABEL         CHANGED", "example.com  bob      –             just now",
+        "SERVICE      ACCOUNT  LABEL         CHANGED", "example.com  bob                    just now",
         "github.com   octocat  CI token      just now", "日本語.jp    田中     🔑 emoji key  just now", "3 items",
       ])
     #expect(try Self.shown("vault list nope", in: home) == ["no items"])
@@ -52,12 +52,12 @@ struct LookTests {
     try home.transcript("vault set \(long) \(long) --label '\(long)' --attribute url=\(long) --expires 1d", in: "v")
     try home.transcript("vault set github.com octocat", in: "v")
     try home.transcript("vault delete example.com bob")
-    try home.transcript("vault name add \(long.prefix(60)) \(home.path)/\(long.prefix(200))", err: "is the vault at")
+    try home.transcript("vault use \(long.prefix(60)) \(home.path)/\(long.prefix(200))", err: "is the vault at")
     for (line, status) in [
       ("vault list", 0), ("vault find long", 0), ("vault log", 0), ("vault slot list", 0), ("vault list --tree", 0),
       ("vault audit", 2),
-      ("vault show \(long)", 0), ("vault history \(long)", 0), ("vault history github.com octocat", 0), ("vault deleted", 0),
-      ("vault name list", 0), ("vault status", 0), ("status", 0), ("env", 0), ("version", 0),
+      ("vault show \(long)", 0), ("vault history \(long)", 0), ("vault history github.com octocat", 0), ("list --deleted", 0),
+      ("vault use", 0), ("status --details", 0), ("status", 0), ("status --paths", 0), ("version", 0),
     ] as [(String, Int32)] {
       let lines = try Self.shown(line, in: home, columns: columns, exit: status)
       #expect(lines.count > 1, "coffer \(line.prefix(40))")
@@ -74,8 +74,8 @@ struct LookTests {
     _ = try home.file("nobody/.netrc", "machine \(long) login ada password s3cret\n")
     home.environment["HOME"] = home.path + "/nobody"
     for (line, head) in [
-      ("vault import --yes --verbose --dry-run --from json \(items)", "DONE   SERVICE"),
-      ("vault import --yes --verbose --from json \(items)", "DONE   SERVICE"),
+      ("import --yes --verbose --dry-run --from json \(items)", "DONE   SERVICE"),
+      ("import --yes --verbose --from json \(items)", "DONE   SERVICE"),
       ("defaults import --dry-run com.example.app \(home.path)/keys.plist", "DONE   KEY"),
       ("doctor --fix --yes", "DONE   ITEM"),
     ] {
@@ -95,15 +95,15 @@ struct LookTests {
     try home.transcript("vault delete example.com bob")
     #expect(
       try Self.shown("vault list --tree", in: home) == [
-        "github.com", "└── octocat  CI token", "日本語.jp", "└── 田中  🔑 emoji key", "2 items",
+        "github.com  octocat", "日本語.jp   田中", "2 items",
       ])
     #expect(
       try Self.shown("vault history github.com octocat", in: home) == [
         "REVISION  STATE    CHANGED   BYTES  LABEL", "       2  present  just now      2  CI token",
-        "       1  former   just now      1  CI token", "2 contents",
+        "       1  former   just now      1  CI token", "2 versions",
       ])
     #expect(
-      try Self.shown("vault deleted", in: home) == [
+      try Self.shown("list --deleted", in: home) == [
         "SERVICE      ACCOUNT  CHANGED   GONE", "example.com  bob      just now  in 4 weeks", "1 that can be brought back",
       ])
     try home.transcript("vault set bank ann --expires 5d", in: "correct-horse-battery-staple-9137")
@@ -117,8 +117,8 @@ struct LookTests {
 
   @Test func `a sheet, a tree and a table that are longer than the screen go to the pager`() throws {
     let home = try Self.home(["COFFER_PAGER": "sed s/^/PAGED:/"])
-    let items = (0..<30).map { #"{"service":"s","account":"a\#($0)","value":"same"}"# }.joined(separator: ",")
-    #expect(try home.coffer("vault import -q --from json \(home.file("more.json", "[\(items)]"))").status == 0)
+    let items = (0..<30).map { #"{"service":"s\#($0)","account":"a","value":"same"}"# }.joined(separator: ",")
+    #expect(try home.coffer("import -q --from json \(home.file("more.json", "[\(items)]"))").status == 0)
     let attributes = (0..<30).map { "--attribute n\($0)=v" }.joined(separator: " ")
     try home.transcript("vault set wide x \(attributes)", in: "v")
     for _ in 0..<25 { try home.transcript("vault set often x --history 40", in: "v") }
@@ -134,11 +134,11 @@ struct LookTests {
     let home = try Self.home()
     try home.transcript("vault set github.com ada --expires 35d --attribute env=prod --label L", in: "hunter2")
     let sheet = try Self.shown("vault show github.com ada", in: home)
-    #expect(sheet[0] == "github.com / ada                        L")
-    #expect(sheet[1] == "  value    ••••••••••••  (7 bytes; --reveal, or coffer vault get --clip)")
-    #expect(sheet[2] == "  env      prod")
-    #expect(sheet[3].hasPrefix("  changed  just now (") && sheet[4].hasPrefix("  expires  in 5 weeks ("))
-    #expect(try Self.shown("vault show github.com ada --reveal", in: home).last == "  value    hunter2")
+    #expect(sheet[0] == "github.com / ada · L")
+    #expect(sheet[1] == "  password  ••••••••   copy: coffer get github.com/ada -c")
+    #expect(sheet[2] == "  env       prod")
+    #expect(sheet[3].hasPrefix("  expires   in 5 weeks (") && sheet[4].hasPrefix("  changed just now, revision 1 of 1 kept · "))
+    #expect(try Self.shown("vault show github.com ada --reveal", in: home).last == "  password  hunter2")
   }
 
   @Test func `NO_COLOR leaves colors out, CLICOLOR_FORCE brings them to a dumb terminal, and that has none by itself`() throws {
@@ -161,7 +161,7 @@ struct LookTests {
     let home = try Self.home(["TERM": "dumb", "NO_COLOR": ""])
     let items = (0..<600).map { #"{"service":"s","account":"a\#($0)","value":"v"}"# }.joined(separator: ",")
     let file = try home.file("more.json", "[\(items)]")
-    let text = try Self.shown("vault import --from json --yes \(file)", in: home).joined(separator: "\n")
+    let text = try Self.shown("import --from json --yes \(file)", in: home).joined(separator: "\n")
     #expect(text.hasSuffix("imported 600 items") && !text.contains("\u{1B}") && !text.contains("%"))
   }
 
@@ -173,9 +173,9 @@ struct LookTests {
 
   @Test func `who changes something is told what was done, unless it shall be quiet`() throws {
     let home = try Self.home()
-    #expect(try Self.shown("vault backup \(home.path)/copy", in: home, columns: 200).last?.hasPrefix("✓ backed up to ") == true)
+    #expect(try Self.shown("backup \(home.path)/copy", in: home, columns: 200).last?.hasPrefix("✓ backed up to ") == true)
     #expect(try Self.shown("vault rotate --yes", in: home, columns: 200).first == "✓ new key, sealed to 1 slot (key file)")
-    #expect(try Self.shown("vault backup -q \(home.path)/another", in: home) == [])
+    #expect(try Self.shown("backup -q \(home.path)/another", in: home) == [])
     #expect(
       try Self.shown("unlock", in: home, columns: 200).last?.hasPrefix(
         "✓ unlocked for all your shells, 15 min after the last use") == true)
@@ -189,17 +189,17 @@ struct LookTests {
   @Test func `who renames, copies or reverts is told what became of which item`() throws {
     let home = try Self.home()
     for (line, said, status) in [
-      ("vault rename example.com --to-account eve", "✓ 'example.com/bob' is 'example.com/eve' now", 0),
+      ("vault rename example.com --to-account eve", "✓ renamed 'example.com/bob' to 'example.com/eve'", 0),
       ("vault copy example.com/eve mail/eve", "✓ copied 'example.com/eve' to 'mail/eve'", 0),
-      ("vault copy example.com/eve mail/eve", "coffer: 'mail/eve': the item exists already", 73),
-      ("vault rename example.com/eve mail/eve", "coffer: 'mail/eve': the item exists already", 73),
+      ("vault copy example.com/eve mail/eve", "✗ mail/eve: the item exists already", 73),
+      ("vault rename example.com/eve mail/eve", "✗ mail/eve: the item exists already", 73),
       (
         "vault copy example.com/eve mail/eve --replace",
-        "✓ copied 'example.com/eve' to 'mail/eve'; coffer vault revert mail eve 1 brings back what that was", 0
+        "✓ copied 'example.com/eve' to 'mail/eve'; coffer revert mail/eve 1 brings back what that was", 0
       ),
       (
         "vault rename example.com/eve mail/eve --replace",
-        "✓ 'example.com/eve' is 'mail/eve' now, in the place of the item that had the name", 0
+        "✓ renamed 'example.com/eve' to 'mail/eve', in place of the item that had the name", 0
       ),
       ("vault copy mail --to-service other", "✓ copied 'mail/eve' to 'other/eve'", 0),
       ("vault revert other eve 1", "✓ 'other/eve' is what it was at revision 1 already: nothing was changed", 0),
@@ -220,7 +220,9 @@ struct LookTests {
     let plain = try home.coffer("vault get nothing-that-is there")
     let lines = try Self.shown("vault get nothing-that-is there", in: home, columns: columns, exit: 1)
     let words = { (text: String) in text.split(whereSeparator: \.isWhitespace).map(String.init) }
-    #expect(words(lines.joined(separator: " ")) == words(plain.err), "no word is broken")
+    let said = plain.err.replacing("coffer: 'nothing-that-is/there':", with: "✗ nothing-that-is/there:")
+      .replacing("such item\n", with: "such item.\n")
+    #expect(words(lines.joined(separator: " ")) == words(said), "no word is broken")
     for line in lines { #expect(Cells.count(line) <= columns || words(line).count == 1, "\(line)") }
     let cure = try #require(lines.firstIndex { $0.hasPrefix("  try: ") })
     #expect(lines[1..<cure].allSatisfy { $0.hasPrefix("  ") } && lines[(cure + 1)...].allSatisfy { $0.hasPrefix("       ") })
@@ -230,11 +232,40 @@ struct LookTests {
     #expect(done.count > 1 && done.contains { $0.hasPrefix("  ") && $0.contains("/\(long)'") }, "\(done)")
   }
 
+  @Test func `an error has a red sign, a bold name, and its cure alone on a line that may be copied`() throws {
+    let home = try Self.home(["NO_COLOR": ""])
+    let lines = try Self.shown("vault get gihtub.com", in: home, columns: 200, exit: 1)
+    #expect(
+      lines == [
+        "\u{1B}[31m✗\u{1B}[0m \u{1B}[1mgihtub.com\u{1B}[0m: the vault has no item of this service. Did you mean github.com?",
+        "    \u{1B}[1mcoffer get github.com\u{1B}[0m",
+      ])
+    home.environment["NO_COLOR"] = "1"
+    #expect(
+      try Self.shown("vault get --vualt x", in: home, columns: 30, exit: 64) == [
+        "✗ There is no option", "  '--vualt'. Did you mean", "  --vault?", "    coffer get --help",
+      ])
+  }
+
+  @Test func `a sentence goes on in the next line at a word, in the tour and in a question`() throws {
+    let home = try Self.home(["COFFER_PAGER": ""])
+    for text in try Self.shown("tour", in: home, columns: 50) where !text.hasPrefix("   $ ") && !text.hasPrefix("       ") {
+      #expect(Cells.count(text) <= 50 || !text.drop { $0 == " " }.contains(" "), "\(text)")
+    }
+    let terminal = try PseudoTerminal((30, 24))
+    let child = try terminal.coffer("vault delete github.com octocat", in: home)
+    terminal.shows("[y/N] ")
+    terminal.type("n\n")
+    terminal.showsAll()
+    #expect(try child.wait() == 64)
+    for text in terminal.shown.components(separatedBy: "\r\n") { #expect(Cells.count(text) <= 30, "\(text)") }
+  }
+
   @Test func `a name that would look like another is not given to anything new`() throws {
     let home = try Self.home()
     for line in [
       "vault set 'git\u{200D}hub.com' ada", "vault set s 'a\u{202E}b'", "vault rename github.com --to-service 'x\u{200B}'",
-      "vault copy github.com --to-account 'x\u{2066}'", "auth login 'h\u{FEFF}' --with-token", "set 'k\u{200E}' --secret",
+      "vault copy github.com --to-account 'x\u{2066}'", "login 'h\u{FEFF}' --with-token", "set 'k\u{200E}' --secret",
     ] {
       let answer = try home.coffer(line, in: Data("v".utf8))
       #expect(answer.status == 64 && answer.err.contains("not seen or changes the direction"), "\(line): \(answer.err)")

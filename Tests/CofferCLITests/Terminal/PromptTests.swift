@@ -11,7 +11,7 @@ struct PromptTests {
     let home = try Home()
     let terminal = try PseudoTerminal()
     #expect(terminal.echoes)
-    let child = try terminal.coffer("vault init", in: home)
+    let child = try terminal.coffer("init", in: home)
     terminal.shows("New passphrase: ")
     #expect(!terminal.echoes)
     terminal.type("hunter2")
@@ -26,7 +26,7 @@ struct PromptTests {
   func `a signal that ends the process brings the echo back first`(signal: Int32) throws {
     let home = try Home()
     let terminal = try PseudoTerminal()
-    let child = try terminal.coffer("vault init", in: home)
+    let child = try terminal.coffer("init", in: home)
     terminal.shows("New passphrase: ")
     #expect(!terminal.echoes)
     kill(child.id, signal)
@@ -38,7 +38,7 @@ struct PromptTests {
   func `control-Z brings the echo back, and continuing asks again without it`() throws {
     let home = try Home()
     let terminal = try PseudoTerminal()
-    let child = try terminal.coffer("vault init", in: home)
+    let child = try terminal.coffer("init", in: home)
     terminal.shows("New passphrase: ")
     // The process leads a session without a shell, so the kernel drops the stop; only restore and prompt remain.
     kill(child.id, SIGTSTP)
@@ -53,7 +53,7 @@ struct PromptTests {
   func `a new secret is asked for three times, and nothing is stored after the third`() throws {
     let home = try Home()
     let terminal = try PseudoTerminal()
-    let child = try terminal.coffer("vault init", in: home)
+    let child = try terminal.coffer("init", in: home)
     terminal.shows("New passphrase: ")
     terminal.type("plum sofa kite unit\n")
     terminal.shows("The same again: ")
@@ -63,7 +63,7 @@ struct PromptTests {
     terminal.shows("Nothing was typed. Try again (1 left).\r\nNew passphrase: ")
     terminal.type("abc\n")
     #expect(try child.wait() == 64)
-    terminal.shows("\r\ncoffer: the passphrase is easy to guess: characters in their order\r\n")
+    terminal.shows("\r\nERROR The passphrase is easy to guess: characters in their order.\r\n")
     #expect(!terminal.shown.contains("plum") && !terminal.shown.contains("abc") && terminal.echoes && !home.exists("data"))
   }
 
@@ -71,16 +71,16 @@ struct PromptTests {
   func `control-D ends a prompt, and the error stands on a line of its own`() throws {
     let home = try Home()
     let terminal = try PseudoTerminal()
-    let child = try terminal.coffer("vault init", in: home)
+    let child = try terminal.coffer("init", in: home)
     terminal.shows("New passphrase: ")
     terminal.type("\u{4}")
     #expect(try child.wait() == 64)
-    terminal.shows("New passphrase: \r\ncoffer: nothing was typed\r\n")
+    terminal.shows("New passphrase: \r\nERROR Nothing was typed.\r\n")
   }
 
   @Test
   func `without a terminal nothing is asked: exit 69 and the list of sources`() throws {
     let home = try Home()
-    try home.transcript("vault init", err: "there is no terminal to ask at\n  try: --new-passphrase-file PATH", exit: 69)
+    try home.transcript("init", err: "there is no terminal to ask at\n  try: --new-passphrase-file PATH", exit: 69)
   }
 }

@@ -21,10 +21,10 @@ struct QuestionInterruptTests {
     Asked("vault delete github.com ada --forever", "[y/N] "),
     Asked("vault prune --keep 0", "[y/N] "),
     Asked("vault prune github.com ada --keep 0", "[y/N] "),
-    Asked("vault rotate", "[y/N] "),
-    Asked("vault import --from netrc HOME/netrc", "[y/N] "),
-    Asked("vault import --from coffer HOME/other", ": "),
-    Asked("vault merge HOME/other", ": "),
+    Asked("vault rotate", "press Enter to go on: "),
+    Asked("import --from netrc HOME/netrc", "[y/N] "),
+    Asked("import --from coffer HOME/other", ": "),
+    Asked("merge HOME/other", ": "),
     Asked("doctor --fix", "[y/N] "),
     Asked("recover", "vault.sqlite: "),
     Asked("vault otp --set github.com ada", ": "),
@@ -34,7 +34,8 @@ struct QuestionInterruptTests {
     Asked("vault delete github.com", "? "),
     Asked("vault slot add", ": "),
     Asked("defaults delete com.example.app", "[y/N] "),
-    Asked("auth login github.com", ": "),
+    Asked("login github.com", ": "),
+    Asked("login github.com --account ada", "[y/N] "),
   ]
 
   private static func home() throws -> Home {
@@ -50,13 +51,13 @@ struct QuestionInterruptTests {
     _ = try home.file("nobody/.netrc", "machine example.com login ada password s3cret\n")
     let passphrase = try home.file("passphrase", "plum sofa kite unit")
     #expect(
-      try home.coffer("vault export \(home.path)/other --service github.com --new-passphrase-file \(passphrase)").status == 0)
+      try home.coffer("export \(home.path)/other --service github.com --new-passphrase-file \(passphrase)").status == 0)
     return home
   }
 
   private static func content(of home: Home) throws -> [String] {
     let answers = try [
-      "vault list --json", "vault history github.com ada --json", "vault deleted --json", "vault slot list --json",
+      "vault list --json", "vault history github.com ada --json", "list --deleted --json", "vault slot list --json",
       "defaults read com.example.app --json",
     ].map { try home.coffer($0).out }
     let files = try FileManager.default.subpathsOfDirectory(atPath: home.path).filter {

@@ -26,7 +26,7 @@ struct TableTests {
     #expect(
       lines == [
         "NAME                     LABEL     SIZE  WHEN", "github.com               CI token     7  2 min ago",
-        "日本語.jp                🔑 key    1024  –", "longlonglonglonglonglo…  –           12  yesterday", "3 items",
+        "日本語.jp                🔑 key    1024", "longlonglonglonglonglo…              12  yesterday", "3 items",
       ])
   }
 

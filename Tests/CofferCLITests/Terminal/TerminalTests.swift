@@ -42,10 +42,10 @@ struct TerminalTests {
   }
 
   @Test(arguments: [
-    ("vault import --from json items.json --yes", false), ("vault import --from env --service app items.env --yes", false),
-    ("vault import --from json items.json --yes --on-duplicate replace", true), ("vault verify", true),
+    ("import --from json items.json --yes", false), ("import --from env --service app items.env --yes", false),
+    ("import --from json items.json --yes --on-duplicate replace", true), ("vault verify", true),
     ("vault rotate --yes", true),
-    ("vault restore --yes copy", true), ("vault backup another", true),
+    ("restore --yes copy", true), ("backup another", true),
   ])
   func `long work counts on a terminal, and neither elsewhere nor for programs nor when it shall be quiet`(
     line: String, isFilled: Bool
@@ -55,8 +55,8 @@ struct TerminalTests {
       let items = (0..<300).map { #"{"service":"s","account":"a\#($0)","value":"v"}"# }.joined(separator: ",\n")
       let file = try home.file("items.json", "[\(items)]")
       _ = try home.file("items.env", (0..<300).map { "N\($0)=v\n" }.joined())
-      if isFilled { #expect(try home.coffer("vault import -q --from json \(file)").status == 0) }
-      try home.transcript("vault backup -q \(home.path)/copy")
+      if isFilled { #expect(try home.coffer("import -q --from json \(file)").status == 0) }
+      try home.transcript("backup -q \(home.path)/copy")
       let words = line.split(separator: " ").map {
         $0.hasPrefix("items.") || ["copy", "another"].contains($0) ? "\(home.path)/\($0)" : String($0)
       }

@@ -34,10 +34,10 @@ struct AskedOnceTests {
     let (status, shown) = try answer("vault get github", home, [("Passphrase of", passphrase + "\n")])
     #expect(status == 0 && shown.hasSuffix("tok3n\r\n"))
     try home.transcript("vault get github", out: "tok3n")
-    try home.transcript("set token --secret", in: "s")
+    try home.transcript("set token --domain coffer", in: "s")
     try home.transcript("agent stop")
     #expect(
-      try answer("set other --secret", home, [("Passphrase of", passphrase + "\n"), ("New secret", "v\n"), ("again", "v\n")]).0
+      try answer("set other", home, [("Passphrase of", passphrase + "\n"), ("New value of other", "v\n"), ("again", "v\n")]).0
         == 0)
     try home.transcript("get other", out: "v")
     let (again, said) = try answer("unlock", home, [])
@@ -69,7 +69,7 @@ struct AskedOnceTests {
     try home.transcript("defaults write coffer.settings agent.idle 50m")
     try home.transcript("defaults write coffer.settings agent.lifetime 2h")
     #expect(try answer("vault get github", home, [("Passphrase of", passphrase + "\n")]).0 == 0)
-    #expect(try home.coffer("agent status").out.contains("limits   50 min without use, 2 h in any case"))
+    #expect(try home.coffer("status --agent").out.contains("limits   50 min without use, 2 h in any case"))
   }
 
   @Test
@@ -81,7 +81,7 @@ struct AskedOnceTests {
     #expect(status == 0 && shown.contains("tok3n\r\n"))
     #expect(shown.contains("the next command asks again: the agent could not be started: mode 0777 opens the folder"))
     try home.transcript(
-      "agent start", err: "the agent could not be started: mode 0777 opens the folder to others than its owner", exit: 77)
+      "agent run --detach", err: "the agent could not be started: mode 0777 opens the folder to others than its owner", exit: 77)
   }
 
   @Test
@@ -96,8 +96,8 @@ struct AskedOnceTests {
     let (failed, last) = try answer(
       "vault rotate --yes", home,
       [("Passphrase of", "a\n"), ("(2 left).\r\nPassphrase of", "b\n"), ("(1 left).\r\nPassphrase of", "c\n")])
-    #expect(failed == 77 && last.contains("\r\ncoffer: wrong passphrase ("))
-    #expect(last.contains("\r\n  try: coffer recover, which opens the vault with its recovery code"))
+    #expect(failed == 77 && last.contains("\r\nERROR Wrong passphrase ("))
+    #expect(last.contains("Forgot it? Run 'coffer recover'") || last.contains("forgot it? Run 'coffer recover'"))
   }
 
   @Test
@@ -135,7 +135,7 @@ struct AskedOnceTests {
     #expect(terminal.echoes)
   }
 
-  @Test(arguments: ["vault get github", "vault slot list", "unlock", "set x --secret", "recover"])
+  @Test(arguments: ["vault get github", "vault slot list", "unlock", "set x", "recover"])
   func `control-C at any of the tries brings the echo back and exits with 130`(line: String) throws {
     let home = try home()
     for tries in 0..<2 {
@@ -159,7 +159,7 @@ struct AskedOnceTests {
         ("Recovery code of", wrong + "\n"), ("a wrong or missing symbol. Try again (2 left)", code + "\n"),
         ("New passphrase", "unit kite sofa plum\n"), ("The same again", "unit kite sofa plum\n"),
       ])
-    #expect(recovered == 0 && said.contains("the passphrase was changed") && said.contains("PVINV1-"))
+    #expect(recovered == 0 && said.contains("the passphrase was changed") && !said.contains("PVINV1-"))
     try home.transcript("vault list --passphrase-file \(home.path)/pass", err: "wrong passphrase", exit: 77)
     let next = try home.file("next", "unit kite sofa plum")
     try home.transcript("vault list --passphrase-file \(next)")
@@ -199,19 +199,19 @@ struct AskedOnceTests {
     // Locked, and with a terminal: no prompt.
     let terminal = try PseudoTerminal()
     let silent = try #require(
-      try terminal.program(["sh", "-c", "coffer credential git store < \(home.path)/store"], in: home))
+      try terminal.program(["sh", "-c", "coffer helper git store < \(home.path)/store"], in: home))
     terminal.showsAll()
     #expect(try silent.wait() == 0)
     #expect(!terminal.shown.contains("Passphrase") && terminal.shown.contains("it was not asked to keep git's password"))
-    try home.transcript("credential git store", in: place + "username=ada\npassword=p4ss\n")
+    try home.transcript("helper git store", in: place + "username=ada\npassword=p4ss\n")
     let asking = try PseudoTerminal()
-    let child = try #require(try asking.program(["sh", "-c", "coffer credential git get < \(home.path)/get"], in: home))
+    let child = try #require(try asking.program(["sh", "-c", "coffer helper git get < \(home.path)/get"], in: home))
     asking.shows("git wants the password of https://example.com.\r\nPassphrase of")
     asking.type(passphrase + "\n")
     asking.showsAll()
     #expect(try child.wait() == 0)
-    try home.transcript("credential git store", in: place + "username=ada\npassword=p4ss\n")
-    try home.transcript("credential git get", in: place, out: "username=ada\npassword=p4ss\n")
+    try home.transcript("helper git store", in: place + "username=ada\npassword=p4ss\n")
+    try home.transcript("helper git get", in: place, out: "username=ada\npassword=p4ss\n")
   }
 
   @Test
@@ -219,7 +219,7 @@ struct AskedOnceTests {
     let home = try home()
     try home.withHelpers()
     let credential = "protocol=https\nhost=example.com\nusername=ada\npassword=p4ss\n"
-    try home.transcript("credential git store --passphrase-file \(home.path)/pass", in: credential)
+    try home.transcript("helper git store --passphrase-file \(home.path)/pass", in: credential)
     _ = try home.file("get", "protocol=https\nhost=example.com\n")
     guard access("/usr/bin/git", X_OK) == 0 else { try Test.skip(without: "git") }
     let git = "git -c credential.helper=coffer credential"
@@ -250,13 +250,13 @@ struct AskedOnceTests {
   @Test
   func `unlock's times hold in an agent that runs already, until it locks`() throws {
     let home = try Home.withVault()
-    try home.transcript("agent start --quiet --idle 40m")
+    try home.transcript("agent run --detach --quiet --idle 40m")
     try home.transcript("unlock --idle 3m --lifetime 9m", err: "agent: unlocked; locks after")
-    #expect(try home.coffer("agent status").out.contains("limits   3 min without use, 9 min in any case"))
+    #expect(try home.coffer("status --agent").out.contains("limits   3 min without use, 9 min in any case"))
     try home.transcript("unlock --quiet")
-    #expect(try home.coffer("agent status").out.contains("limits   40 min without use, 8 h in any case"))
+    #expect(try home.coffer("status --agent").out.contains("limits   40 min without use, 8 h in any case"))
     try home.transcript("unlock --idle 1s --quiet")
-    #expect(eventually { (try? home.coffer("agent status").status) == 69 })
+    #expect(eventually { (try? home.coffer("status --agent").status) == 69 })
   }
 
   @Test(.tags(.root))
@@ -301,7 +301,7 @@ struct AskedOnceTests {
   func `a slot is named by any beginning of its id that no other has`() throws {
     let home = try Home.withVault()
     let table = try home.coffer("vault slot list").out
-    let id = try #require(table.split(separator: " ").first)
+    let id = try #require(table.split(separator: "\t").first)
     try home.transcript("vault slot label \(id.prefix(1)) mine")
     try home.transcript("vault slot label mine other")
     try home.transcript("vault slot label g mine", err: "no such slot", exit: 1)

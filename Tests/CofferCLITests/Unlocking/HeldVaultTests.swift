@@ -24,11 +24,11 @@ struct HeldVaultTests {
     for line in ["vault log --json", "vault log --limit 2", "vault slot list", "vault slot list --json", "vault verify"] {
       try home.transcript(line, out: home.coffer("\(line) \(key)").out)
     }
-    let (own, held) = (try home.coffer("vault status \(key)"), try home.coffer("vault status"))
+    let (own, held) = (try home.coffer("status --details \(key)"), try home.coffer("status --details"))
     #expect(held.status == 0, "\(held.err)")
     let lines = { (text: String) in text.split(separator: "\n").filter { !$0.hasPrefix("pin") && !$0.hasPrefix("memory") } }
     #expect(lines(held.out) == lines(own.out) && !held.out.isEmpty)
-    let json = try home.coffer("vault status --json")
+    let json = try home.coffer("status --details --json")
     #expect(json.out.contains("\"lockedBytes\":") && json.out.contains("\"items\":1"))
   }
 
@@ -36,12 +36,12 @@ struct HeldVaultTests {
   func `an export comes from the agent, to a vault, as JSON and as an environment file`() throws {
     let home = try unlockedHome()
     let key = "--key-file \(home.path)/key"
-    try home.transcript("vault export --reveal", out: home.coffer("vault export --reveal \(key)").out)
-    #expect(try home.coffer("vault export --reveal").out.contains("p4ss"))
-    try home.transcript("vault export --reveal --format env --service web", out: "ada='p4ss'\n")
+    try home.transcript("export --reveal", out: home.coffer("export --reveal \(key)").out)
+    #expect(try home.coffer("export --reveal").out.contains("p4ss"))
+    try home.transcript("export --reveal --format env --service web", out: "ada='p4ss'\n")
     chmod(home.path, 0o700)
     try home.transcript(
-      "vault export \(home.path)/out --new-key-file \(home.path)/outkey", err: "exported 1 item to \(home.path)/out")
+      "export \(home.path)/out --new-key-file \(home.path)/outkey", err: "exported 1 item to \(home.path)/out")
     let other = "--vault \(home.path)/out --key-file \(home.path)/outkey"
     try home.transcript("vault get web ada --field pin --quiet \(other)", out: "1234")
   }
@@ -51,15 +51,16 @@ struct HeldVaultTests {
     let home = try unlockedHome()
     let file = try home.file("app.env", "A=1\nB=2\n")
     try home.transcript(
-      "vault import --from env --service app \(file) --dry-run", out: "added  app  A\nadded  app  B\n",
+      "import --from env --service app \(file) --dry-run", out: "added  app  A\nadded  app  B\n",
       err: "nothing was changed: this was --dry-run")
-    try home.transcript("vault import --from env --service app \(file)", out: "added  app  A\nadded  app  B\n")
-    try home.transcript("vault import --from env --service app \(file)", err: "there is such an item already", exit: 73)
+    try home.transcript("import --from env --service app \(file)", out: "added  app  A\nadded  app  B\n")
     try home.transcript(
-      "vault import --from env --service app \(file) --on-duplicate replace --json",
+      "import --from env --service app \(file)", err: "2 items are there already, and nothing was imported", exit: 73)
+    try home.transcript(
+      "import --from env --service app \(file) --on-duplicate replace --json",
       out: #"{"added":[],"kept":[],"replaced":[{"account":"A","service":"app"},{"account":"B","service":"app"}]}"# + "\n")
     try home.transcript("vault get app B", out: "2")
-    #expect(try home.coffer("vault log --limit 1").out.contains("  coffer  "))
+    #expect(try home.coffer("vault log --limit 1").out.contains("\tcoffer\t"))
   }
 
   @Test
@@ -77,7 +78,7 @@ struct HeldVaultTests {
     chmod(home.path, 0o700)
     let work = "\(home.path)/work.vault"
     try home.transcript("init --vault \(work) --quiet --new-key-file \(home.path)/workkey")
-    try home.transcript("vault name add work \(work) --quiet")
+    try home.transcript("vault use work \(work) --quiet")
     try home.transcript("vault set job --vault work --quiet --key-file \(home.path)/workkey", in: "w0rk")
     try home.transcript("vault get job --vault work", err: "there is nothing to unlock it with", exit: 69)
     try home.transcript("unlock --vault work --quiet --idle 40m --key-file \(home.path)/workkey")
@@ -85,9 +86,9 @@ struct HeldVaultTests {
       try home.transcript("vault get job --vault work", out: "w0rk")
       try home.transcript("vault get web", out: "p4ss")
     }
-    let said = try home.coffer("agent status").out
+    let said = try home.coffer("status --agent").out
     #expect(said.contains("\nalso     \(work); locks after"))
-    let others = try home.coffer("agent status --json --vault work").out
+    let others = try home.coffer("status --agent --json --vault work").out
     #expect(others.contains(#""others":[{"idleLeft":"#) && others.contains("data/vault.sqlite"))
     try home.transcript("lock --vault work")
     try home.transcript("vault get job --vault work", err: "there is nothing to unlock it with", exit: 69)

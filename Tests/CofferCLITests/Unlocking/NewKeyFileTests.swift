@@ -40,7 +40,7 @@ struct NewKeyFileTests {
     for (name, line) in [
       ("slot", "vault slot add --new-key-file"),
       ("both", "vault slot add --new-passphrase-file \(try home.file("p", "four plain old words")) --new-key-file"),
-      ("export", "vault export \(home.path)/new.sqlite --new-key-file"),
+      ("export", "export \(home.path)/new.sqlite --new-key-file"),
     ] {
       let key = try left(name)
       let content = try home.content(name)
@@ -57,7 +57,7 @@ struct NewKeyFileTests {
     }
     #expect(try home.coffer("vault slot list").out == slots)
     try home.transcript(
-      "vault export \(home.path)/new.sqlite --new-key-file \(home.path)/export", err: "stands there already", exit: 73)
+      "export \(home.path)/new.sqlite --new-key-file \(home.path)/export", err: "stands there already", exit: 73)
     #expect(home.exists("export"))
     chmod(try left("open"), 0o644)
     try home.transcript("vault slot add --new-key-file \(home.path)/open", err: "there is a file already", exit: 73)
@@ -68,8 +68,8 @@ struct NewKeyFileTests {
     let old = try home.file("old", "mine")
     let passphrase = try home.file("p", "")
     for line in [
-      "vault slot add --new-key-file \(old)", "vault export \(home.path)/other --new-key-file \(old)",
-      "vault export \(home.path)/other --new-key-file \(old) --new-passphrase-file \(home.path)/none",
+      "vault slot add --new-key-file \(old)", "export \(home.path)/other --new-key-file \(old)",
+      "export \(home.path)/other --new-key-file \(old) --new-passphrase-file \(home.path)/none",
       "--home \(home.path)/h init --new-key-file \(old) --new-passphrase-file \(home.path)/none",
       "--home \(home.path)/h init --new-key-file \(old) --new-passphrase-file \(passphrase)",
     ] {
@@ -78,7 +78,7 @@ struct NewKeyFileTests {
     }
     let long = String(repeating: "x", count: 100)
     #expect(try home.coffer("vault slot add --label \(long) --new-key-file \(home.path)/new").status == 64)
-    #expect(try home.coffer("vault export \(old) --new-key-file \(home.path)/new").status == 73)
+    #expect(try home.coffer("export \(old) --new-key-file \(home.path)/new").status == 73)
     #expect(try home.coffer("init --new-key-file \(home.path)/new").status == 73)
     #expect(!home.exists("new"))
   }

@@ -103,7 +103,7 @@ struct MemoryCampaign {
     #expect(memory.count(of: "canary") > 0, "the search finds what is there")
     for (what, text) in [("passphrase", passphrase), ("value", value)] {
       tally.add(
-        "\(what) at the end of coffer vault get", "found \(memory.count(of: text))", allowed: ["found 0"],
+        "\(what) at the end of coffer get", "found \(memory.count(of: text))", allowed: ["found 0"],
         "\(memory.bytes) bytes")
     }
     end()

@@ -2,9 +2,9 @@ internal import ArgumentParser
 internal import CofferPlatform
 internal import CofferTerminal
 
-struct CredentialCommand: ParsableCommand {
+struct HelperCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
-    commandName: "credential", abstract: "Keep the credentials of other programs.",
+    commandName: "helper", abstract: "Keep the credentials of other programs.",
     discussion: "Those programs call these; 'coffer install' puts the names that they look for on PATH.",
     subcommands: [
       CredentialGitCommand.self, CredentialDockerCommand.self, CredentialAWSCommand.self, CredentialKubectlCommand.self,
@@ -19,9 +19,10 @@ struct CredentialGitCommand: OpeningCommand {
     discussion: """
       With git-credential-coffer on PATH, 'git config --global credential.helper coffer' is all that git needs; with the path of \
       git-credential-coffer in the place of the word, jobs of cron find it too. A credential is the item whose service is the \
-      protocol and host, https://github.com, and whose account is the user; 'coffer vault set https://github.com ada' stores one \
-      by hand. With credential.useHttpPath the path is part of the service. Without a user the credential that was written last \
-      is given. An expired one is not; erase removes a password only if it is the one that was refused. store asks nobody: while \
+      protocol and host, https://github.com, and whose account is the user; 'coffer set https://github.com ada' stores one \
+      by hand. Where there is none the login of the host is meant, and else the item github.com itself. With \
+      credential.useHttpPath the path is part of the service. Without a user the credential that was written last is given. An \
+      expired one is not; erase removes a password only if it is the one that was refused. store asks nobody: while \
       the vault is locked it does nothing. With GIT_TERMINAL_PROMPT=0 nothing is asked at the terminal.
       """)
 
@@ -75,8 +76,9 @@ struct CredentialDockerCommand: OpeningCommand {
     abstract: "Speak docker's credential protocol: store, get, erase, list, version.",
     discussion: """
       With docker-credential-coffer on PATH, "credsStore": "coffer" in ~/.docker/config.json is all that docker needs. A \
-      credential is the item of the service docker:SERVER; there is one for each server. Errors are on standard output, \
-      with exit status 1, because that is where docker's clients look for them.
+      credential is the item of the service docker:SERVER; there is one for each server. Without one, get gives what git \
+      would get for https://SERVER. Errors are on standard output, with exit status 1, because that is where docker's \
+      clients look for them.
       """)
 
   @Argument(help: "store, get, erase, list or version.") var action: String?

@@ -10,7 +10,7 @@ struct CredentialAWSCommand: OpeningCommand {
     commandName: "aws",
     abstract: "Answer aws and its libraries, which call this as credential_process.",
     discussion: """
-      The item is that of the service aws and the profile, as 'coffer vault import --from aws' makes it: the value is the secret \
+      The item is that of the service aws and the profile, as 'coffer import --from aws' makes it: the value is the secret \
       key, aws_access_key_id an attribute or a field of it, aws_session_token a field. With an expiry of the item aws asks again \
       in time.
       """)
@@ -35,7 +35,7 @@ struct CredentialAWSCommand: OpeningCommand {
     let name = try ItemName(service: "aws", account: profile)
     guard let item = try items.item(name) else {
       throw StoreError(
-        .notFound, "the vault has no key of this profile", key: name.description, cure: "coffer vault import --from aws")
+        .notFound, "the vault has no key of this profile", key: name.description, cure: "coffer import --from aws")
     }
     let key = try items.value(of: name).line(of: name, for: "aws")
     let token = try items.item(name.field(named: Self.session))
@@ -55,7 +55,7 @@ struct CredentialAWSCommand: OpeningCommand {
     }
     throw StoreError(
       .notFound, "the item has no \(Self.keyID)", key: item.name.description,
-      cure: "coffer vault edit \(item.name.service) \(Printable.line(item.name.account)) --attribute \(Self.keyID)=ID")
+      cure: "coffer edit \(item.name.service) \(Printable.line(item.name.account)) --attribute \(Self.keyID)=ID")
   }
 }
 

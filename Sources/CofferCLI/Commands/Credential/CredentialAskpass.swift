@@ -4,6 +4,7 @@ internal import CofferPlatform
 internal import CofferStorage
 internal import CofferTerminal
 internal import CofferVault
+internal import SystemPackage
 
 struct CredentialAskpassCommand: OpeningCommand {
   static let configuration = CommandConfiguration(
@@ -32,7 +33,7 @@ struct CredentialAskpassCommand: OpeningCommand {
     if case .again = asked {
       throw StoreError(
         .notFound, "the passphrase of the vault was wrong, and there is no other",
-        cure: "coffer vault set ssh-key:PATH stores another")
+        cure: "coffer set ssh-key:PATH stores another")
     }
     let answer = try answer(asked, context)
     try Output.write(answer.bytes)
@@ -47,9 +48,13 @@ struct CredentialAskpassCommand: OpeningCommand {
     }
     switch asked {
     case .again: throw Failure.claim("a wrong answer was answered")
-    case .passphrase(let key): return try stored("ssh-key:\(key)", nil, "the passphrase of \(key)", for: "ssh", context)
+    case .passphrase(let key):
+      // ssh runs this program in its own folder.
+      let path = try TrustedPath.absolute(FilePath(key)).string
+      let services = (path == key ? [key] : [path, key]).map { "ssh-key:\($0)" }
+      return try stored(services, nil, "the passphrase of \(key)", for: "ssh", context)
     case .password(let user, let host):
-      return try stored("ssh://\(host.lowercased())", user, "the password of \(user) at \(host)", for: "ssh", context)
+      return try stored(["ssh://\(host.lowercased())"], user, "the password of \(user) at \(host)", for: "ssh", context)
     case .urlPassword(let url):
       context.reason = "git wants the password of \(Self.plain(url))."
       let found = try HostCredential.get(url, nil, in: context.itemsToRead())
@@ -64,18 +69,20 @@ struct CredentialAskpassCommand: OpeningCommand {
   /// A URL for a person: the part before its host may be a password.
   private static func plain(_ url: String) -> String { Origin(url)?.service ?? "a URL" }
 
-  private func stored(_ service: String, _ account: String?, _ what: String, for program: String, _ context: Context) throws
+  /// The item of the first service that has one.
+  private func stored(_ services: [String], _ account: String?, _ what: String, for program: String, _ context: Context) throws
     -> SecretForm
   {
     context.reason = "\(program) wants \(what)."
     let items = try context.itemsToRead()
-    guard let item = try HostCredential.candidates(service, account, in: items).first else {
-      let name = try ItemName(service: service, account: account ?? "")
-      throw StoreError(
-        .notFound, "the vault has no such item", key: name.description,
-        cure: "coffer vault set \(Printable.line(service))" + (account.map { " \(Printable.line($0))" } ?? ""))
+    for service in services {
+      guard let item = try HostCredential.first(service, account, in: items) else { continue }
+      return try items.value(of: item.name).line(of: item.name, for: program)
     }
-    return try items.value(of: item.name).line(of: item.name, for: program)
+    let name = try ItemName(service: services[0], account: account ?? "")
+    throw StoreError(
+      .notFound, "the vault has no such item", key: name.description,
+      cure: CommandText.vault("set", name))
   }
 }
 

@@ -11,7 +11,7 @@ struct CredentialKeyringCommand: OpeningCommand {
     abstract: "Answer pip and uv, which call the program keyring: get, set, del.",
     discussion: """
       'coffer install --keyring' puts the name keyring beside coffer, for pip --keyring-provider subprocess and uv's \
-      --keyring-provider subprocess. A service that is a URL means what git and 'coffer auth login' stored for its host, any \
+      --keyring-provider subprocess. A service that is a URL means the login or the item of its host, any \
       other the item of that name. set takes the password from standard input.
       """)
 
@@ -48,7 +48,7 @@ struct CredentialKeyringCommand: OpeningCommand {
       try set(context)
     case .del:
       context.reason = "A program wants to forget the password of \(place)."
-      try delete(context.itemsToRead())
+      try delete(context)
     }
   }
 
@@ -73,20 +73,21 @@ struct CredentialKeyringCommand: OpeningCommand {
     let password = try read.withoutTrailingNewline(.lineFeedOrCRLF)
     guard password.count > 0 else { throw Failure.usage("the password is empty", try: "the password on standard input") }
     let items = try context.itemsToRead()
-    guard let there = try HostCredential.candidates(service, username, in: items).first else {
+    guard let there = try HostCredential.first(service, username, in: items) else {
       let name = try ItemName(service: service, account: username ?? "")
       try NewName.check(name)
       try items.set(SecretForm(password, metadata: ItemMetadata(contentType: "text/plain")), for: name)
       return
     }
-    try HostCredential.replace(there, with: SecretForm(password), in: items)
+    try HostCredential.replace(there, of: service, with: SecretForm(password), in: items)
   }
 
-  private func delete(_ items: VaultItems) throws {
-    guard let there = try HostCredential.candidates(service, username, in: items).first else {
+  private func delete(_ context: Context) throws {
+    let items = try context.itemsToRead()
+    guard let there = try HostCredential.first(service, username, in: items) else {
       throw AuthAccounts.nobody(Origin(service)?.host ?? service, username)
     }
-    try items.remove(there.name, if: there.isUnchanged)
+    try HostCredential.remove(there, of: service, in: items, context)
   }
 }
 

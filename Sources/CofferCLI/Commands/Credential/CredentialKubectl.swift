@@ -10,7 +10,7 @@ struct CredentialKubectlCommand: OpeningCommand {
     commandName: "kubectl",
     abstract: "Answer kubectl and its libraries, which call this as an exec credential plugin.",
     discussion: """
-      The token is that of a host or URL, as git and 'coffer auth login' store it, or of an item. Without a name it is that of \
+      The token is that of a host or URL, as git and 'coffer login' store it, or of an item. Without a name it is that of \
       the cluster's server, which kubectl tells where provideClusterInfo is true.
       """)
 
@@ -50,7 +50,7 @@ struct CredentialKubectlCommand: OpeningCommand {
     if request?.spec?.interactive == false { context.questions = .notAtTerminal }
     guard let service = service ?? request?.spec?.cluster?.server else {
       throw Failure.usage(
-        "no item is named, and kubectl tells no server", try: "coffer credential kubectl SERVICE, or provideClusterInfo: true")
+        "no item is named, and kubectl tells no server", try: "coffer helper kubectl SERVICE, or provideClusterInfo: true")
     }
     context.reason = "kubectl wants the token of \(service)."
     let found = try HostCredential.get(service, account, in: context.itemsToRead())

@@ -15,7 +15,6 @@ struct DefaultsCommand: ParsableCommand {
       """,
     subcommands: [
       ReadingCommands.all, WritingCommands.all, SearchCommands.all, DomainFileCommands.all,
-      [DefaultsWatchCommand.self, DefaultsExplainCommand.self],
     ].flatMap(\.self))
 }
 

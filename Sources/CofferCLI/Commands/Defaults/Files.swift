@@ -28,11 +28,15 @@ struct DefaultsImportCommand: Command {
       imports nothing then. --dry-run prints what would happen to each key.
       """)
 
+  enum Duplicates: String, ExpressibleByArgument, CaseIterable {
+    case skip, replace, fail
+  }
+
   @Argument(help: "The domain.", completion: Completions.domains) var domain: String
   @Argument(help: ArgumentHelp("The file to read; - is standard input.", valueName: "file|-")) var path: String
   @Option(
     help: ArgumentHelp("What becomes of a key that is there: replace, skip or fail.", valueName: "what"))
-  var onDuplicate: OnDuplicate = .replace
+  var onDuplicate: Duplicates = .replace
   @Flag(help: "Change nothing, and print what would happen.") var dryRun = false
   @OptionGroup var options: AnswerOptions
 
@@ -69,7 +73,7 @@ struct DefaultsImportCommand: Command {
   private struct Plan: Encodable {
     var added: [String] = [], replaced: [String] = [], kept: [String] = []
 
-    init(_ values: [String: PlainForm], _ present: [String: PlainForm], _ policy: OnDuplicate) {
+    init(_ values: [String: PlainForm], _ present: [String: PlainForm], _ policy: Duplicates) {
       for key in values.keys.sorted() {
         if present[key] == nil {
           added.append(key)

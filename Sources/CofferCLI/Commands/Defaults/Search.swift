@@ -9,7 +9,8 @@ internal import CofferTerminal
 struct DefaultsDomainsCommand: Command {
   static let configuration = CommandConfiguration(
     commandName: "domains", abstract: "List the domains, one a line.",
-    discussion: "A domain is a property list in the folder of preferences; 'coffer env' names the folder.", aliases: ["ls"])
+    discussion: "A domain is a property list in the folder of preferences; 'coffer status --paths' names the folder.",
+    aliases: ["ls"])
 
   @OptionGroup var options: AnswerOptions
 

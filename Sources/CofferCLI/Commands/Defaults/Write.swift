@@ -8,7 +8,7 @@ internal import CofferTerminal
 struct DefaultsWriteCommand: Command {
   static let configuration = CommandConfiguration(
     commandName: "write", abstract: "Store a preference.",
-    usage: "coffer defaults write [--home <dir>] [--quiet] [--json] <domain> <key> [-type] <value> …",
+    usage: "coffer defaults write [options] DOMAIN KEY [-type] VALUE …",
     discussion: """
       The flags are those of macOS: -bool, -int, -float, -string, -date, -data (in hexadecimal), -array VALUE…, \
       -array-add VALUE…, -dict KEY VALUE…, -dict-add KEY VALUE…; inside an array or a dictionary a value may carry its own \
@@ -51,7 +51,7 @@ struct DefaultsWriteCommand: Command {
   func perform(_ context: Context) throws {
     let words = split.words
     guard !["--help", "-h", "-help"].contains(words.first) else {
-      return try HelpPage(CommandDefinition(["defaults", "write"], Self.self)).show()
+      return try HelpPage(command: CommandDefinition(["defaults", "write"], Self.self), isWhole: words.contains("--all")).show()
     }
     guard words.count >= 3 else {
       throw Failure.usage(

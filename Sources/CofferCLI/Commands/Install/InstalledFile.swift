@@ -115,7 +115,7 @@ struct InstallRecord {
       else {
         throw StoreError(
           .damaged, "line \(index + 1): no hash and path below the prefix", place: file.string,
-          cure: "move the file away, and coffer install --force writes another")
+          cure: "move the file away, and coffer install --replace writes another")
       }
       if mark == Self.folder { folders.insert(path) } else { marks[path, default: []].insert(mark) }
     }

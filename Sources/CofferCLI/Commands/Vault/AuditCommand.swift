@@ -14,7 +14,8 @@ struct VaultAuditCommand: OpeningCommand {
       reused are said of passwords: lines of text that are no tokens. Exit status 0 when nothing was found, and 2 otherwise.
       """)
 
-  @Argument(help: "Only items of this service.", completion: Completions.services) var service: String?
+  @Argument(help: "Only items of this service or below it, or the item of this name.", completion: Completions.services)
+  var service: String?
   @Option(help: ArgumentHelp("Tell of what has been the same for so long, as 365d or 52w. [default: 365d]", valueName: "time"))
   var old: AuditTime?
   @Option(help: ArgumentHelp("Tell of what expires within this time, as 30d or 12h. [default: 30d]", valueName: "time"))
@@ -27,7 +28,7 @@ struct VaultAuditCommand: OpeningCommand {
     var audit = try Audit(
       now: now, oldest: now - (old ?? .year).seconds, soonest: now + (expiring ?? .month).seconds)
     let items = try context.itemsToRead()
-    let all = try items.list(service: service).filter { !LoginItems.isPointer($0) }
+    let all = try items.list().filter { !LoginItems.isPointer($0) && service.map($0.name.isMeant(by:)) ?? true }
     let progress = context.progress(json: options.json, .auditing)
     for (index, item) in all.enumerated() {
       progress.show(index, all.count)
@@ -50,11 +51,11 @@ struct VaultAuditCommand: OpeningCommand {
       return try Output.line(JSONText.encode(Answer(findings: findings, items: items, passwords: passwords)))
     }
     let rest = "looked at, \(passwords) of them passwords; \(Self.counts(findings))"
-    if !findings.isEmpty, Output.isTerminal { return try Self.table(findings, "\(counted(items, "item")) \(rest)").show() }
-    if !findings.isEmpty {
-      try Output.line(Columns.align(findings.map { [$0.kind.rawValue, $0.service, $0.account, $0.what] }))
-    }
-    context.note("\(counted(items, "item")) \(rest)")
+    let total = "\(counted(items, "item")) \(rest)"
+    guard !findings.isEmpty else { return context.note(total) }
+    try Table.show(
+      Self.table(findings, total), elsewhere: findings.map { [$0.kind.rawValue, $0.service, $0.account, $0.what] })
+    if !Output.isTerminal { context.note(total) }
   }
 
   private static func table(_ findings: [Audit.AuditFinding], _ total: String, _ time: LocalTime = LocalTime()) -> Table {
@@ -74,20 +75,4 @@ struct VaultAuditCommand: OpeningCommand {
   }
 
   private struct Answer: Encodable { let findings: [Audit.AuditFinding], items: Int, passwords: Int }
-}
-
-/// `365d`, `52w` or `12h`.
-struct AuditTime: ExpressibleByArgument {
-  static let year = AuditTime(seconds: 365 * 86_400)
-  static let month = AuditTime(seconds: 30 * 86_400)
-  private static let units: [Character: Double] = ["s": 1, "m": 60, "h": 3600, "d": 86_400, "w": 604_800]
-
-  let seconds: TimeInterval
-
-  private init(seconds: TimeInterval) { self.seconds = seconds }
-
-  init?(argument: String) {
-    guard let unit = argument.last.flatMap({ Self.units[$0] }), let count = UInt16(argument.dropLast()) else { return nil }
-    seconds = Double(count) * unit
-  }
 }

@@ -6,7 +6,7 @@ internal import CofferTerminal
 internal import CofferVault
 internal import SystemPackage
 
-struct VaultBackupCommand: Command {
+struct BackupCommand: Command {
   static let configuration = CommandConfiguration(
     commandName: "backup", abstract: "Write a sealed copy of the vault to a new file. Needs no secret.",
     discussion: """
@@ -20,11 +20,12 @@ struct VaultBackupCommand: Command {
   @OptionGroup var options: AnswerOptions
 
   func perform(_ context: Context) throws {
-    try GivenPath.checkIsFile(file)
+    try GivenPath.check(file)
     let progress = context.progress(json: options.json, .backingUp)
     defer { progress.clear() }
     let report = try context.lockedVault().backup(to: FilePath(file), progress: progress.show)
     progress.clear()
+    LastBackup.remember(file, of: report.id, context.places)
     if options.json {
       return try Output.line(
         JSONText.encode(Answer(file: file, id: report.id.description, generation: report.generation)))
@@ -37,7 +38,7 @@ struct VaultBackupCommand: Command {
   private struct Answer: Encodable { let file: String, id: String, generation: UInt64 }
 }
 
-struct VaultRestoreCommand: OpeningCommand {
+struct RestoreCommand: OpeningCommand {
   static let configuration = CommandConfiguration(
     commandName: "restore", abstract: "Put a backup in the vault's place; what was there is kept beside it.",
     discussion: """
@@ -51,7 +52,7 @@ struct VaultRestoreCommand: OpeningCommand {
   static var idleOptions: Set<String> { [] }
 
   @Argument(help: ArgumentHelp("The backup.", valueName: "file")) var file: String
-  @Flag(help: "Also in the place of another vault, of which it is no backup.") var force = false
+  @Flag(help: "Also in the place of another vault, of which it is no backup.") var replace = false
   @Flag(help: "Also with the backup's slots, though the key was changed since: secrets that were removed open the vault again.")
   var olderKey = false
   @OptionGroup(title: "Unlocking") var unlocking: UnlockingOptions
@@ -61,20 +62,24 @@ struct VaultRestoreCommand: OpeningCommand {
     try context.checkIsNoMirror()
     try context.checkName()
     try GivenPath.check(file)
-    try GivenPath.checkIsFile(file)
     let progress = context.progress(json: options.json, .restoring)
     defer { progress.clear() }
     let report = try restore(context, progress)
     progress.clear()
     if options.json { return try Output.line(JSONText.encode(Answer(report))) }
-    try Output.line(
+    try Output.sentence(
       "\(Sign.doneAtTerminal)restored \(counted(report.items, "item")) of vault \(report.id), from its generation "
         + "\(report.restored); it is now at \(report.generation)"
     )
-    if let kept = report.kept { try Output.line("what was there before is in \(Printable.line(kept.description))") }
-    for line in ReturnedSlots.lines(report.returnedSlots) { try Output.line(line) }
-    context.note("the vault has a new key, and its backups are of older ones: make a new backup: coffer vault backup FILE")
-    try NewInvitation.show(report.invitation, NewInvitation.ofNewKey, context)
+    if let kept = report.kept { try Output.sentence("what was there before is in \(Printable.line(kept.description))") }
+    for line in ReturnedSlots.lines(report.returnedSlots) { try Output.sentence(line) }
+    context.note("the vault has a new key, and its backups are of older ones: make a new backup: coffer backup FILE")
+    try NewInvitation.show(report.invitation, afterNewKeyFor: slots(context), context)
+  }
+
+  /// The restored vault's; none if it cannot be read, as it is restored all the same.
+  private func slots(_ context: Context) -> [SlotSummary] {
+    do throws(StoreError) { return try LockedVault.open(context.places.vault, options: .withoutPins).slots } catch { return [] }
   }
 
   private func restore(_ context: Context, _ progress: Progress) throws -> RestoreReport {
@@ -102,7 +107,7 @@ struct VaultRestoreCommand: OpeningCommand {
     var isAsked = false
     do {
       return try backup.restore(
-        with: credentials, present: CredentialSources(context).others(), options: context.vaultOptions(), replacing: force,
+        with: credentials, present: CredentialSources(context).others(), options: context.vaultOptions(), replacing: replace,
         acceptingOlderKey: olderKey,
         confirm: { _ in
           isAsked = true
@@ -116,7 +121,7 @@ struct VaultRestoreCommand: OpeningCommand {
       let agreement = Agreement()
       do {
         return try second.restore(
-          with: again, present: present, options: context.vaultOptions(), replacing: force,
+          with: again, present: present, options: context.vaultOptions(), replacing: replace,
           confirm: { slots in agreement.answer { try ReturnedSlots.confirm(slots, terminal) } }, progress: progress.show)
       } catch { throw agreement.error(after: error) }
     }
@@ -201,9 +206,7 @@ struct VaultRepairCommand: OpeningCommand {
   }
 
   private static func nothing(_ report: RepairReport) -> String {
-    let number = report.records
-    let what = number == 1 ? "1 record is where and what it was" : "\(number) records are where and what they were"
-    return "nothing to repair: " + what
+    "Nothing to repair. " + VaultVerifyCommand.intact(report.records) + "."
   }
 
   private static func lines(_ report: RepairReport) -> [String] {
@@ -254,10 +257,4 @@ enum ReturnedSlots {
     Output.message(SlotTable.text(slots))
     return try terminal.confirm("Shall all of them open it again?")
   }
-}
-
-enum RecoveryCommands {
-  static let all: [any ParsableCommand.Type] = [
-    VaultBackupCommand.self, VaultMirrorCommand.self, VaultRestoreCommand.self, VaultRepairCommand.self,
-  ]
 }

@@ -5,7 +5,7 @@ internal import CofferPlatform
 internal import CofferTerminal
 internal import CofferVault
 
-struct VaultImportCommand: OpeningCommand {
+struct ImportCommand: OpeningCommand {
   static let configuration = CommandConfiguration(
     commandName: "import", abstract: "Add items from another program or vault, all of them or none.",
     discussion: """
@@ -15,9 +15,12 @@ struct VaultImportCommand: OpeningCommand {
       another vault, an export or a backup, opened by --other-key-file and the like or at a prompt; json is what 'coffer vault \
       export --reveal' prints; env an environment file, each variable of which becomes an account of --service; secret-service \
       is the keyring that answers on the bus of this session, whose items programs find again at 'coffer secret-service'. The \
-      password becomes the value, further secrets become fields, addresses, folders and tags attributes. What is left out is \
-      told. At a terminal the plan is shown first, and a question asked. Where an item exists already nothing is imported, \
-      unless --on-duplicate says what shall become of it. --dry-run only tells what would happen.
+      password becomes the value, further secrets and attached files become fields, addresses, folders and tags attributes, \
+      earlier passwords previous versions. What is left out is reported. At a terminal the plan is shown first, and a question \
+      asked. If items exist already, they are listed and nothing is imported, unless --on-duplicate is given: skip keeps \
+      them, replace replaces them, newer keeps of each two the one that was changed later, both gives the imported one a free \
+      name. --dry-run only prints what would happen. Without a file and --from, the command lists the secrets of other \
+      programs on this machine.
       """)
 
   static var idleOptions: Set<String> { [] }
@@ -28,7 +31,8 @@ struct VaultImportCommand: OpeningCommand {
   @Option(help: ArgumentHelp("The service of an environment file's variables.", valueName: "service")) var service: String?
   @Flag(help: "Of an entry of pass or gopass only the first line, the password.") var firstLine = false
   @Option(
-    help: ArgumentHelp("What becomes of an item whose name is taken: skip, replace or fail. [default: fail]", valueName: "what"))
+    help: ArgumentHelp(
+      "For names that are taken: fail, skip, replace, newer or both. [default: fail]", valueName: "what"))
   var onDuplicate: OnDuplicate?
   @Flag(help: ArgumentHelp("The same as --on-duplicate replace.", visibility: .hidden)) var replace = false
   @Flag(help: ArgumentHelp("The same as --on-duplicate skip.", visibility: .hidden)) var keep = false
@@ -48,7 +52,9 @@ struct VaultImportCommand: OpeningCommand {
     guard !firstLine || from == .pass || from == .gopass else {
       throw ValidationError("--first-line is for --from pass and --from gopass alone")
     }
-    guard path != nil || from?.hasUsualPlace ?? false else { throw ValidationError("missing expected argument '<file>'") }
+    guard path != nil || from?.hasUsualPlace ?? (service == nil) else {
+      throw ValidationError("missing expected argument '<file>'")
+    }
     guard path == nil || from != .secretService else {
       throw ValidationError("a keyring is asked for on the bus, and is no file")
     }
@@ -66,9 +72,11 @@ struct VaultImportCommand: OpeningCommand {
   }
 
   func perform(_ context: Context) throws {
+    guard path != nil || from != nil else { return try ImportableSecrets(context).show(json: options.json) }
     if !dryRun { try context.checkIsNoMirror() }
     let source = ImportSource(
       format: from, path: path, service: service, firstLineOnly: firstLine, other: other, context: context)
+    try source.check()
     // For a copy of the vault, the vault's own key tells whether it may be one.
     var vault = if try source.isCopy() { OpenedVault.here(try context.unlockedVault()) } else { try context.openedVault() }
     let (reading, progress) = (context.progress(json: options.json, .reading), context.progress(json: options.json, .importing))
@@ -76,11 +84,15 @@ struct VaultImportCommand: OpeningCommand {
       reading.clear()
       progress.clear()
     }
-    let found = try source.read(reading, beside: vault)
+    var found = try source.read(reading, beside: vault)
     reading.clear()
     if !vault.takes(found.items) {
       context.note("so many items are more than the agent takes at once, so the vault is unlocked here")
       vault = .here(try context.unlockedVault())
+    }
+    if onDuplicate == .both {
+      let taken = try vault.add(found.items, duplicates: .keep, keeping: 0, isTrial: true) { _ in }.kept
+      found = try found.renamed(taken) { try vault.holds($0) }
     }
     if !context.showsPlans || verbose { for remark in found.remarks { context.note(remark) } }
     if context.showsPlans {
@@ -114,9 +126,8 @@ struct VaultImportCommand: OpeningCommand {
         items, duplicates: policy, keeping: HistoryOptions.standard(nil, context), isTrial: isTrial, progress: progress)
     } catch {
       guard error.kind == .alreadyExists else { throw error }
-      throw StoreError(
-        error.kind, error.what, key: error.key, place: error.place,
-        cure: "--on-duplicate replace or --on-duplicate skip says what becomes of such items")
+      throw OnDuplicate.failure(
+        error, try vault.add(items, duplicates: .keep, keeping: 0, isTrial: true) { _ in }.kept)
     }
   }
 

@@ -4,6 +4,7 @@ internal import CofferPlatform
 internal import CofferStorage
 internal import CofferTerminal
 internal import CofferVault
+internal import FoundationEssentials
 
 struct VaultPassphraseCommand: OpeningCommand {
   static let configuration = CommandConfiguration(
@@ -53,8 +54,8 @@ struct VaultRotateCommand: OpeningCommand {
     let slots = try vault.slots()
     let named = Set(try only.map { try slots.named($0).summary.id })
     let kept = only.isEmpty ? slots : slots.filter { named.contains($0.summary.id) }
-    try Rotation(sealingTo: kept, of: slots).perform(vault, context, json: options.json) { vault, shown, progress in
-      try vault.rotate(only: only.isEmpty ? nil : Array(named), shown: shown, progress: progress)
+    try Rotation(sealingTo: kept, of: slots).perform(vault, context, json: options.json) { vault, chosen, shown, progress in
+      try vault.rotate(only: only.isEmpty && chosen == nil ? nil : chosen ?? Array(named), shown: shown, progress: progress)
     }
   }
 }
@@ -82,17 +83,19 @@ struct Rotation {
     removed = slots.filter { slot in !kept.contains(slot) }
   }
 
-  /// - Parameter change: gets the slots that were shown; nil without a question.
+  /// - Parameter change: gets the slots that stay, nil if none was removed at the question, and those that were shown, nil
+  ///   without a question.
   /// - Throws: a usage failure without a terminal and without --yes.
   func perform(
     _ vault: borrowing UnlockedVault, _ context: Context, json: Bool,
-    _ change: (borrowing UnlockedVault, [SlotSummary.ID]?, (Int, Int) -> Void) throws -> SlotReport
+    _ change: (borrowing UnlockedVault, [SlotSummary.ID]?, [SlotSummary.ID]?, (Int, Int) -> Void) throws -> SlotReport
   ) throws {
-    try agree(context)
+    let chosen = try context.yes ? kept : choose(vault)
     let progress = context.progress(json: json, .rotating)
     defer { progress.clear() }
     let all = kept + removed
-    let report = try change(vault, context.yes ? nil : all.map(\.summary.id), progress.show)
+    let report = try change(
+      vault, chosen == kept ? nil : chosen.map(\.summary.id), context.yes ? nil : all.map(\.summary.id), progress.show)
     progress.clear()
     report.noteAdded(to: all, context)
     // A user who removed the slot that opened the vault can no longer read it: another secret shows the invitation.
@@ -108,66 +111,71 @@ struct Rotation {
       "new key, sealed to \(counted(report.slots.count, "slot")) (\(report.slots.map(\.words).joined(separator: ", ")))",
       elsewhere: "the vault has a new key, sealed to \(counted(report.slots.count, "slot"))")
     guard let invitation else { return context.note("coffer vault pin show prints the new invitation") }
-    try NewInvitation.show(invitation, NewInvitation.ofNewKey, context)
+    try NewInvitation.show(invitation, afterNewKeyFor: all.map(\.summary), context)
   }
 
-  private func agree(_ context: Context) throws {
-    guard !context.yes else { return }
+  /// The slots that a person keeps.
+  private func choose(_ vault: borrowing UnlockedVault) throws -> [VaultStatus.Slot] {
     guard let terminal = Terminal() else {
       throw Failure.usage(
         "there is no terminal to ask at, and the new key would be sealed to "
           + kept.map { "\($0.summary.id) (\($0.summary.kind))" }.joined(separator: ", "),
-        try: "the command with --yes, if you know them all")
+        try: "the command with --yes, if you recognize all of them")
     }
-    Output.message("The vault gets a new key, sealed to these slots:\n\(SlotTable.text(kept))")
+    let added = Dictionary(
+      try vault.log().filter { $0.event == .slotAdded }.map { ($0.slot, $0.date) }, uniquingKeysWith: { $1 })
     if !removed.isEmpty { Output.message("These will not open it any more:\n\(SlotTable.text(removed))") }
-    guard try terminal.confirm("Do you know them all?") else {
-      throw Failure(StoreError(.refused, "nothing was changed", cure: "name the slots you know with coffer vault rotate --only"))
+    var chosen = kept
+    while true {
+      Output.message("These will still open the vault after the key change:\n\(Self.numbered(chosen, added))")
+      let answer = try terminal.line("Is any of them not yours? Enter its number to remove it, or press Enter to go on: ")
+      guard !answer.isEmpty else { return chosen }
+      if let number = Int(answer), chosen.indices.contains(number - 1) {
+        if chosen[number - 1].isInUse || chosen.count == 1 {
+          Output.message("Number \(number) must stay: you could not open the vault without it. Control-C stops.")
+        } else {
+          chosen.remove(at: number - 1)
+        }
+      } else {
+        Output.message("Enter a number from 1 to \(chosen.count), or nothing. Control-C stops, and nothing is changed.")
+      }
     }
+  }
+
+  private static func numbered(_ slots: [VaultStatus.Slot], _ added: [String?: Date]) -> String {
+    let time = LocalTime()
+    let rows = slots.enumerated().map { number, slot in
+      let id = slot.summary.id.description
+      let since = added[id].map { "added \(time.day($0))" } ?? ""
+      return [
+        "  \(number + 1)", slot.summary.kind.description, String(id.prefix(8)), slot.label, slot.isInUse ? "you, now" : since,
+      ]
+    }
+    return Columns.wrap(rows, for: .errors)
   }
 
   private struct Answer: Encodable { let slots: [SlotJSON], removed: [SlotJSON], invitation: String? }
 }
 
-struct IdentityCommand: ParsableCommand {
+struct IdentityCommand: Command {
   static let configuration = CommandConfiguration(
-    commandName: "identity", abstract: "Make an identity, whose public key others can let into their vaults.",
+    commandName: "identity", abstract: "Print the public key of an identity file, or write a new one.",
     discussion: """
-      An identity file is as secret as a key file. Its public key, PVPUB1-…, may be known: whoever has it can add a slot for you \
-      with coffer vault slot add --recipient.
-      """,
-    subcommands: [IdentityNewCommand.self, IdentityShowCommand.self])
-}
-
-struct IdentityNewCommand: Command {
-  static let configuration = CommandConfiguration(
-    commandName: "new", abstract: "Write a new identity to a file and print its public key.")
-  @Argument(help: "Where nothing may be yet.") var file: String
+      An identity file is as secret as a key file. Its public key, PVPUB1-…, is not secret: the owner of another vault adds a \
+      slot for you with 'coffer vault slot add --recipient'.
+      """)
+  @Argument(help: "The identity file.", completion: .file()) var file: String
+  @Flag(help: "Write a new identity; the file must not exist.") var new = false
   @OptionGroup var options: AnswerOptions
 
   func perform(_ context: Context) throws {
-    let identity = try PrivateFile.write(Identity.generate(), to: file)
-    try IdentityShowCommand.show(identity, json: options.json)
+    let recipient: String
+    if new {
+      recipient = try Identity.recipient(of: PrivateFile.write(Identity.generate(), to: file)).description
+    } else {
+      let identity = try SecretReader.file(file, limit: SecretFile.largestIdentity, what: "the identity")
+      recipient = try Identity.recipient(of: identity).description
+    }
+    try Output.line(options.json ? JSONText.encode(["recipient": recipient]) : recipient)
   }
-}
-
-struct IdentityShowCommand: Command {
-  static let configuration = CommandConfiguration(
-    commandName: "show", abstract: "Print the public key of an identity file.")
-  @Argument(help: "The identity file.") var file: String
-  @OptionGroup var options: AnswerOptions
-
-  func perform(_ context: Context) throws {
-    let identity = try SecretReader.file(file, limit: SecretFile.largestIdentity, what: "the identity")
-    try Self.show(identity, json: options.json)
-  }
-
-  static func show(_ identity: borrowing SecretBytes, json: Bool) throws {
-    let recipient = try Identity.recipient(of: identity).description
-    try Output.line(json ? JSONText.encode(["recipient": recipient]) : recipient)
-  }
-}
-
-enum KeyCommands {
-  static let all: [any ParsableCommand.Type] = [VaultPassphraseCommand.self, VaultRotateCommand.self, IdentityCommand.self]
 }

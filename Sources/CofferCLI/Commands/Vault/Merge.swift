@@ -5,7 +5,7 @@ internal import CofferTerminal
 internal import CofferVault
 internal import SystemPackage
 
-struct VaultMergeCommand: OpeningCommand {
+struct MergeCommand: OpeningCommand {
   static let configuration = CommandConfiguration(
     commandName: "merge", abstract: "Take over what is newer in another vault, a copy or a backup of this one.",
     discussion: """

@@ -22,7 +22,6 @@ struct VaultMirrorCommand: OpeningCommand {
 
   func perform(_ context: Context) throws {
     try GivenPath.check(file)
-    try GivenPath.checkIsFile(file)
     // Whoever follows it may leave the folder that is current now.
     let file = try TrustedPath.absolute(FilePath(file))
     let vault = try context.unlockedVault()

@@ -4,34 +4,35 @@ internal import CofferPlatform
 internal import CofferTerminal
 internal import CofferVault
 
-struct VaultNameCommand: ParsableCommand {
+struct VaultUseCommand: Command {
   static let configuration = CommandConfiguration(
-    commandName: "name", abstract: "Short names for vaults, which --vault takes in the place of a path or a URL.",
+    commandName: "use", abstract: "List the named vaults, or name one.",
     discussion: """
-      coffer --vault work vault list opens the vault that has the name work. A name has no slash, and what has one is a path; \
-      ./work is the file of that name. The names are settings: coffer defaults read coffer.settings shows them too.
-      """,
-    subcommands: [VaultNameAddCommand.self, VaultNameRemoveCommand.self, VaultNameListCommand.self])
-}
+      'coffer --vault work list' opens the vault that is named work, and COFFER_VAULT=work does so for a shell. A name has \
+      no slash; a path has one, so ./work is the file of that name. The vault need not exist yet: 'coffer --vault work init' \
+      creates it. The names are settings, which 'coffer defaults read coffer.settings' shows too.
+      """)
 
-struct VaultNameAddCommand: Command {
-  static let configuration = CommandConfiguration(
-    commandName: "add", abstract: "Give a vault a name.",
-    discussion:
-      "The vault need not be there yet: coffer --vault work init makes it. A name that another vault has stays with it, unless "
-      + "--replace."
-  )
-
-  @Argument(help: "The name.") var name: String
-  @Argument(help: ArgumentHelp("Where the vault is: a path, or the URL of a server.", valueName: "place"), completion: .file())
-  var path: String
+  @Argument(help: "The name.") var name: String?
+  @Argument(help: ArgumentHelp("The vault: a path, or the URL of a server.", valueName: "place"), completion: .file())
+  var place: String?
   @Flag(help: "Take the name from the vault that has it.") var replace = false
-  @OptionGroup var options: CommonOptions
+  @Flag(help: "Forget the name. The vault stays where it is.") var remove = false
+  @OptionGroup var options: AnswerOptions
+
+  func validate() throws {
+    guard !remove || (name != nil && place == nil && !replace) else { throw ValidationError("--remove takes a name alone") }
+    guard name == nil || place != nil || remove else {
+      throw ValidationError("say where the vault is: coffer vault use NAME PLACE, or --remove to forget the name")
+    }
+  }
 
   func perform(_ context: Context) throws {
-    try VaultNames.check(name)
-    let place = try VaultPlace.given(path).absolute()
     let names = VaultNames(context: context)
+    guard let name else { return try list(names) }
+    if remove { return try names.remove(name) }
+    try VaultNames.check(name)
+    let place = try VaultPlace.given(place ?? "").absolute()
     let before = try names.path(of: name)
     if let before, before != place.text, !replace {
       throw StoreError(
@@ -39,38 +40,16 @@ struct VaultNameAddCommand: Command {
         cure: "choose another name; --replace takes it from that vault, which stays where it is")
     }
     try names.set(name, to: place.text)
-    let former = before.map { $0 == place.text ? "" : ", and no more the one at \(Printable.line($0))" } ?? ""
-    context.note("\(Printable.line(name)) is the vault at \(place.text)\(former)")
+    let old = before.map { $0 == place.text ? "" : ", no longer the one at \(Printable.line($0))" } ?? ""
+    context.note("\(Printable.line(name)) is the vault at \(place.text)\(old)")
   }
-}
 
-struct VaultNameRemoveCommand: Command {
-  static let configuration = CommandConfiguration(
-    commandName: "remove", abstract: "Forget a name. The vault stays where it is.", aliases: ["rm"])
-
-  @Argument(help: "The name.") var name: String
-  @OptionGroup var options: CommonOptions
-
-  func perform(_ context: Context) throws { try VaultNames(context: context).remove(name) }
-}
-
-struct VaultNameListCommand: Command {
-  static let configuration = CommandConfiguration(
-    commandName: "list", abstract: "Print the names with their paths.", aliases: ["ls"])
-
-  @OptionGroup var options: AnswerOptions
-
-  func perform(_ context: Context) throws {
-    let all = try VaultNames(context: context).all()
+  private func list(_ names: VaultNames) throws {
+    let all = try names.all()
     if options.json { return try Output.line(JSONText.encode(all.map { Answer(name: $0.name, path: $0.path) })) }
-    if Output.isTerminal {
-      return try Table(
-        columns: [.text("NAME"), .text("PATH")], rows: all.map { [Table.Cell($0.name), Table.Cell($0.path)] },
-        footer: all.isEmpty ? "no names" : counted(all.count, "name")
-      ).show()
-    }
-    guard !all.isEmpty else { return }
-    try Output.line(Columns.align(all.map { [$0.name, $0.path] }))
+    let rows = all.map { [$0.name, $0.path] }
+    let count = all.isEmpty ? "no names" : counted(all.count, "name")
+    try Table.show(Table(rows, under: ["NAME", "PATH"], footer: count), elsewhere: rows)
   }
 
   private struct Answer: Encodable { let name: String, path: String }

@@ -18,8 +18,8 @@ struct PinShowCommand: Command {
   static let configuration = CommandConfiguration(
     commandName: "show", abstract: "Print what is remembered of the vault that stands there. Needs no secret.",
     discussion: """
-      The invitation is for who is to trust this vault: it names the newest key that this machine has seen. Epoch and mark are \
-      the same wherever the vault is, and can be compared.
+      Epoch and mark are the same wherever the vault is, and can be compared. 'coffer vault invite' prints the invitation that \
+      holds both.
       """)
 
   static var idleOptions: Set<String> { ["yes"] }
@@ -43,15 +43,8 @@ struct PinShowCommand: Command {
     if let problem = answer.problem { rows.append(["problem", Printable.line(problem)]) }
     if let invitation = memory.invitation {
       rows += [["epoch", String(invitation.epoch)], ["mark", invitation.shortMark]]
-      if !Output.isTerminal { rows.append(["invitation", invitation.description]) }
     }
     try Sheet.show(rows)
-    // For copying it, only the terminal may break the line.
-    if Output.isTerminal, let invitation = memory.invitation {
-      try Output.line("\(Style.bold.text("invitation", .output))\n\(invitation)")
-    }
-    guard memory.invitation != nil else { return }
-    context.note("the invitation is for who joins this vault; it is no secret, but has to come by a way that nobody can change")
   }
 
   private struct Answer: Encodable {
@@ -63,6 +56,35 @@ struct PinShowCommand: Command {
 extension Invitation {
   /// The part of the mark that people compare: 128 bits, which nobody finds another key for.
   var shortMark: String { String(mark.prefix(32)) }
+}
+
+struct VaultInviteCommand: Command {
+  static let configuration = CommandConfiguration(
+    commandName: "invite", abstract: "Print the invitation with which others join this vault.",
+    discussion: """
+      It names the newest key of the vault that this machine has seen, and needs no secret. It is not secret either, but send it \
+      over a channel nobody can tamper with. 'coffer vault slot add --recipient' lets the other person in.
+      """)
+
+  static var idleOptions: Set<String> { ["yes"] }
+
+  @OptionGroup var options: AnswerOptions
+
+  func perform(_ context: Context) throws {
+    let vault = try context.lockedVault()
+    guard let invitation = try vault.pinMemory().invitation else {
+      throw StoreError(
+        .notFound, "this machine has not opened the vault yet", place: vault.place.description, cure: "coffer unlock, then again")
+    }
+    guard !options.json else {
+      return try Output.line(
+        JSONText.encode(Answer(epoch: invitation.epoch, invitation: invitation.description, mark: invitation.shortMark)))
+    }
+    // Only a terminal may break the line, so that it can be copied.
+    try Output.line(invitation.description)
+  }
+
+  private struct Answer: Encodable { let epoch: UInt64, invitation: String, mark: String }
 }
 
 struct PinAcceptCommand: OpeningCommand {
@@ -89,7 +111,7 @@ struct PinAcceptCommand: OpeningCommand {
     if options.json {
       return try Output.line(JSONText.encode(Answer(id: vault.id.description, generation: status.generation)))
     }
-    try Output.line("vault \(vault.id) at generation \(status.generation) is expected at \(locked.place) from now on")
+    try Output.sentence("vault \(vault.id) at generation \(status.generation) is expected at \(locked.place) from now on")
   }
 
   private struct Answer: Encodable { let id: String, generation: UInt64 }

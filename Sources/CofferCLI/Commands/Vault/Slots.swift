@@ -33,8 +33,7 @@ struct SlotListCommand: OpeningCommand {
       case .here(let vault): try vault.slots()
       }
     if options.json { return try Output.line(JSONText.encode(slots.map(SlotJSON.init))) }
-    if Output.isTerminal { return try SlotTable.table(slots, .output).show() }
-    try Output.line(SlotTable.text(slots))
+    try Table.show(SlotTable.table(slots, .output), elsewhere: SlotTable.rows(slots))
   }
 }
 
@@ -44,7 +43,7 @@ struct SlotAddCommand: OpeningCommand {
     discussion: """
       A passphrase unless another kind is asked for: --new-key-file makes a key file, together with a new passphrase a slot that \
       wants both; --recovery-code prints a code, once, to be written down; --recipient lets the holder of an identity in \
-      (coffer vault identity new makes one), and prints the invitation that the holder joins with.
+      (coffer vault identity makes --new one), and prints the invitation that the holder joins with.
       """)
 
   @Option(help: ArgumentHelp("A name for this way of opening the vault.", valueName: "text")) var label: String = ""
@@ -69,7 +68,11 @@ struct SlotAddCommand: OpeningCommand {
     let secrets = NewSecrets(new: new, context: context)
     let vault = try context.unlockedVault()
     if let recipient { return try add(recipient, to: vault, context) }
-    if recoveryCode { return try addRecoveryCode(to: vault, context) }
+    if recoveryCode {
+      return try NewRecoveryCode.add(to: vault, label: label, isNewVault: false, context) { slot in
+        options.json ? JSONText.encode(Answer(slot)) : nil
+      }
+    }
     // Answered outside: an answer that cannot be printed must not remove the key file of a new slot.
     let isThere = new.newKeyFile.map { FileFacts.exists(FilePath($0)) } ?? false
     let (slot, isNew) = try secrets.using { credentials in
@@ -104,16 +107,7 @@ struct SlotAddCommand: OpeningCommand {
     let invitation = try vault.invitation()
     if options.json { return try Output.line(JSONText.encode(Answer(slot, invitation))) }
     try answer(slot, context)
-    try NewInvitation.show(invitation, "the recipient joins with it, by coffer vault join PLACE INVITATION", context)
-  }
-
-  private func addRecoveryCode(to vault: borrowing UnlockedVault, _ context: Context) throws {
-    let code = try RecoveryCode.generate()
-    var credentials = Credentials()
-    credentials.recoveryCode = try code.duplicate()
-    let slot = try vault.addSlot(credentials, label: label)
-    if options.json { return try JSONText.write(JSONText.encode(Answer(slot)), "recoveryCode", code) }
-    try NewRecoveryCode.show(code, context)
+    try NewInvitation.show(invitation, "Invitation. The recipient joins with it: coffer vault join PLACE INVITATION.", context)
   }
 
   private func answer(_ slot: SlotSummary, isNew: Bool = true, _ context: Context) throws {
@@ -152,8 +146,9 @@ struct SlotRemoveCommand: OpeningCommand {
       throw StoreError(
         .lastSlot, "this is the last slot, and nothing would open the vault", key: slot, cure: "coffer vault slot add, first")
     }
-    try rotation.perform(vault, context, json: options.json) { vault, shown, progress in
-      try vault.removeSlot(removed.summary.id, shown: shown, progress: progress)
+    try rotation.perform(vault, context, json: options.json) { vault, chosen, shown, progress in
+      if let chosen { return try vault.rotate(only: chosen, shown: shown, progress: progress) }
+      return try vault.removeSlot(removed.summary.id, shown: shown, progress: progress)
     }
   }
 }
@@ -173,9 +168,10 @@ struct SlotLabelCommand: OpeningCommand {
 }
 
 enum SlotTable {
-  static func text(_ slots: [VaultStatus.Slot]) -> String {
-    Columns.align(
-      slots.map { [$0.summary.id.description, "\($0.summary.kind)\($0.isInUse ? " *" : "")", Printable.line($0.label)] })
+  static func text(_ slots: [VaultStatus.Slot]) -> String { Columns.wrap(rows(slots), for: .errors) }
+
+  static func rows(_ slots: [VaultStatus.Slot]) -> [[String]] {
+    slots.map { [$0.summary.id.description, "\($0.summary.kind)\($0.isInUse ? " *" : "")", $0.label] }
   }
 
   static func table(_ slots: [VaultStatus.Slot], _ display: Display) -> Table {

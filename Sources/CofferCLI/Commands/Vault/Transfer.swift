@@ -6,7 +6,7 @@ internal import CofferTerminal
 internal import CofferVault
 internal import SystemPackage
 
-struct VaultExportCommand: OpeningCommand {
+struct ExportCommand: OpeningCommand {
   static let configuration = CommandConfiguration(
     commandName: "export",
     abstract: "Write items to a new vault with its own secret, or with --reveal as JSON or an environment file in the clear.",
@@ -70,7 +70,7 @@ struct VaultExportCommand: OpeningCommand {
   private func print(_ vault: borrowing OpenedVault, _ context: Context) throws {
     var isFirst = true
     try Output.write("{\"coffer\":1,\"items\":[")
-    let isWanted = { (item: VaultItem) in service.isEmpty || item.name.isOf(service) }
+    let isWanted = { EnvExport.isWanted($0, service) }
     try vault.forEachItem(withFields: true) {
       if isWanted($0) { context.leavesOut($0) }
     } _: { item, form in
@@ -85,8 +85,4 @@ struct VaultExportCommand: OpeningCommand {
   }
 
   private struct Answer: Encodable { let file: String, items: Int }
-}
-
-enum TransferCommands {
-  static let all: [any ParsableCommand.Type] = [VaultExportCommand.self, VaultImportCommand.self, VaultMergeCommand.self]
 }

@@ -244,14 +244,14 @@ struct DefaultsCommandTests {
   }
 
   @Test
-  func `explain says where and what, without the value`() throws {
+  func `show says where and what, without the value`() throws {
     let home = try filled()
     let place = home.path + "/config/app.plist"
-    try home.transcript("defaults explain app volume", out: "volume: domain integer (\(place))\n")
+    try home.transcript("show volume --domain app", out: "volume: domain integer (\(place))\n")
     try home.transcript(
-      "defaults explain app scale --json",
+      "show scale --domain app --json",
       out: #"{"domain":"app","key":"scale","sources":[{"layer":"domain","place":"\#(place)","type":"float"}]}"# + "\n")
-    try home.transcript("defaults explain app nothing", err: "nothing is stored in domain 'app'", exit: 1)
+    try home.transcript("show nothing --domain app", err: "nothing is stored in domain 'app'", exit: 1)
   }
 
   @Test(arguments: [
@@ -280,7 +280,7 @@ struct DefaultsCommandTests {
       ("write app k -boool YES", 64), ("write app k -int x", 64), ("write ../evil k v", 64), ("write app ''  v", 64),
       ("write app k -date tomorrow", 64), ("write app k a b", 64), ("write app k", 64), ("write app k -string 'a\u{1}b'", 2),
       ("delete app", 1), ("delete app k", 1), ("rename app a b", 1), ("import app /nowhere", 74), ("import ../evil -", 65),
-      ("export app /nowhere/x", 1), ("read ../evil", 64), ("read-type app k", 1), ("explain app k", 1), ("find ''", 64),
+      ("export app /nowhere/x", 1), ("read ../evil", 64), ("read-type app k", 1), ("explain app k", 64), ("find ''", 64),
       ("read app k --bogus", 64), ("frobnicate", 64),
     ] as [(String, Int32)])
   func `a command that fails has changed nothing and made nothing`(line: String, status: Int32) throws {

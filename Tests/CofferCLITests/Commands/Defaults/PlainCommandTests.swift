@@ -59,7 +59,7 @@ struct PlainCommandTests {
     for word in ["true", "FALSE", "Yes", "no", "1", "0"] { try home.transcript("defaults write valid loud -bool \(word)") }
     for word in ["1e400", "-1e400", "0x1p2000", "1e99999"] {
       try home.transcript("defaults write app far -float \(word)", err: "the value is not a float", exit: 64)
-      try home.transcript("set far --plain --float \(word)", err: "the value is not a float", exit: 64)
+      try home.transcript("set far --plain --type float \(word)", err: "the value is not a float", exit: 64)
     }
     try home.transcript("defaults read valid far", err: "nothing is stored", exit: 1)
     for word in ["inf", "-infinity", "nan", "1e-400", "1e308"] { try home.transcript("defaults write valid far -float \(word)") }
@@ -79,12 +79,12 @@ struct PlainCommandTests {
   @Test
   func `a preference needs no vault, keeps its type, and takes negative numbers`() throws {
     let home = try Home()
-    try home.transcript("set volume -3 --plain --int --domain app")
+    try home.transcript("set volume -3 --plain --type int --domain app")
     try home.transcript("get volume --domain app", out: "-3")
     try home.transcript("set volume -4 --domain app")
     try home.transcript("defaults read app --json", out: "{\"volume\":-4}\n")
     try home.transcript("set volume loud --domain app", err: "the value is not an int", exit: 64)
-    try home.transcript("set volume loud --string --domain app")
+    try home.transcript("set volume loud --type string --domain app")
     try home.transcript("get volume", with: ["COFFER_DOMAIN": "app"], out: "loud")
     try home.transcript("delete volume --domain app")
     #expect(!home.exists("data"))
@@ -99,30 +99,30 @@ struct PlainCommandTests {
     try home.transcript("get note", out: "one line")
     try home.transcript("set note --exact", in: "kept\n")
     try home.transcript("get note", out: "kept\n")
-    try home.transcript("set raw --plain --data", in: "\u{0}\u{1}")
+    try home.transcript("set raw --plain --type data", in: "\u{0}\u{1}")
     try home.transcript("get raw", out: "\u{0}\u{1}")
     try home.transcript(
       "get raw --json", out: #"{"domain":"coffer","key":"raw","store":"defaults","type":"data","value":{"base64":"AAE="}}"# + "\n"
     )
-    try home.transcript("set shape --plain --json '{\"a\":[1,2.5,\"x\",true]}'")
+    try home.transcript("set shape --plain --type json '{\"a\":[1,2.5,\"x\",true]}'")
     try home.transcript("get shape", out: #"{"a":[1,2.5,"x",true]}"#)
-    try home.transcript("set shape --json 'null'", err: "the value is not a json", exit: 64)
+    try home.transcript("set shape --type json 'null'", err: "the value is not a json", exit: 64)
   }
 
   @Test
-  func `coffer env and status name the places`() throws {
+  func `coffer status --paths and status name the places`() throws {
     let home = try Home()
     try home.transcript(
-      "env --json",
+      "status --paths --json",
       out:
         "{\"defaults\":\"\(home.path)/config/<domain>.plist\",\"run\":\"\(home.path)/run\",\"state\":\"\(home.path)/state\",\"vault\":\"\(home.path)/data/vault.sqlite\"}\n"
     )
     try home.transcript(
-      "env --home /srv/x --json",
+      "status --paths --home /srv/x --json",
       out:
         "{\"defaults\":\"/srv/x/config/<domain>.plist\",\"run\":\"/srv/x/run\",\"state\":\"/srv/x/state\",\"vault\":\"/srv/x/data/vault.sqlite\"}\n"
     )
-    let xdg = try home.coffer("env", with: ["COFFER_HOME": "", "HOME": "/home/ada", "XDG_STATE_HOME": "/var/s"])
+    let xdg = try home.coffer("status --paths", with: ["COFFER_HOME": "", "HOME": "/home/ada", "XDG_STATE_HOME": "/var/s"])
     #expect(xdg.out.contains("/home/ada/.local/share/coffer/vault.sqlite"))
     #expect(xdg.out.contains("/home/ada/.config/<domain>.plist"))
     #expect(xdg.out.contains("/var/s/coffer"))

@@ -14,38 +14,38 @@ struct BackupCommandTests {
     home.locked()
     let id = try home.vaultID()
     try home.transcript(
-      "vault backup \(home.path)/backup", err: "coffer: note: backed up vault \(id) at generation 2 to \(home.path)/backup")
+      "backup \(home.path)/backup", err: "coffer: note: backed up vault \(id) at generation 2 to \(home.path)/backup")
     #expect(home.mode("backup") == 0o600)
-    try home.transcript("vault backup \(home.path)/backup", err: "something stands there already", exit: 73)
+    try home.transcript("backup \(home.path)/backup", err: "something stands there already", exit: 73)
     try home.transcript(
-      "vault backup \(home.path)/b2 --json", out: "{\"file\":\"\(home.path)/b2\",\"generation\":2,\"id\":\"\(id)\"}\n")
+      "backup \(home.path)/b2 --json", out: "{\"file\":\"\(home.path)/b2\",\"generation\":2,\"id\":\"\(id)\"}\n")
     home.environment["COFFER_KEY_FILE"] = key
     for _ in 0..<3 { try home.transcript("vault set a", in: "new") }
 
-    let restored = try home.coffer("vault restore \(home.path)/backup")
+    let restored = try home.coffer("restore \(home.path)/backup")
     #expect(restored.status == 0, "\(restored.err)")
     #expect(
       restored.out.hasPrefix(
         "restored 1 item of vault \(id), from its generation 2; it is now at 7\nwhat was there before is in "))
     try home.transcript("vault get a", out: "old")
-    let kept = String(try #require(restored.out.split(separator: "\n").dropLast().last?.split(separator: " ").last))
-    let again = try home.coffer("vault restore \(kept) --json")
+    let kept = String(try #require(restored.out.split(separator: "\n").last?.split(separator: " ").last))
+    let again = try home.coffer("restore \(kept) --json")
     #expect(again.status == 0 && again.out.contains("\"generation\":9") && again.out.contains("\"restored\":5"))
     try home.transcript("vault get a", out: "new")
-    try home.transcript("vault verify", out: "4 records are where and what they were when they were sealed\n")
+    try home.transcript("vault verify", out: "All 4 records are intact.\n")
   }
 
   @Test
   func `a backup that cannot be given the vault's name leaves what stood there under it, or says where that is`() throws {
     let home = try Home.withVault()
     try home.transcript("vault set a", in: "old")
-    try home.transcript("vault backup \(home.path)/backup -q")
+    try home.transcript("backup \(home.path)/backup -q")
     let place = home.path + "/data/vault.sqlite"
     for number in ["2", "2+"] {
       try Data("something else".utf8).write(to: URL(fileURLWithPath: place))
       let answer = try home.traced(
         ["-P", place, "-e", "trace=renameat2", "-e", "inject=renameat2:error=EIO:when=\(number)"],
-        "vault restore \(home.path)/backup")
+        "restore \(home.path)/backup")
       #expect(answer.status == 74 && answer.err.contains("could not rename"), "\(answer)")
       let kept = try FileManager.default.contentsOfDirectory(atPath: home.path + "/data").filter { $0.hasPrefix("vault.sqlite.") }
       if number == "2" {
@@ -63,11 +63,11 @@ struct BackupCommandTests {
   func `a pin that cannot be written is a warning after a restore and a rebuild, and refuses nothing afterwards`() throws {
     let home = try Home.withVault()
     try home.transcript("vault set a", in: "old")
-    try home.transcript("vault backup --quiet \(home.path)/backup")
+    try home.transcript("backup --quiet \(home.path)/backup")
     try home.transcript("vault set a", in: "new")
     let pin = "\(home.path)/state/pins/id-\(try home.vaultID())"
     for (line, word, value) in [
-      ("vault restore \(home.path)/backup", "restored 1 item ", "old"), ("vault repair --rebuild", "rebuilt: the state", "old"),
+      ("restore \(home.path)/backup", "restored 1 item ", "old"), ("vault repair --rebuild", "rebuilt: the state", "old"),
     ] {
       if line.contains("rebuild") { try home.attack("DELETE FROM state") }
       let answer = try home.traced(["-P", pin, "-e", "trace=pwrite64", "-e", "inject=pwrite64:error=ENOSPC"], line)
@@ -85,13 +85,13 @@ struct BackupCommandTests {
     try home.transcript("vault set a", in: "mine")
     let other = try Home.withVault()
     try other.transcript("vault set a", in: "theirs")
-    try other.transcript("vault backup --quiet \(home.path)/theirs")
-    try home.transcript("vault restore \(home.path)/theirs", err: "no slot of the backup opens", exit: 77)
-    try home.transcript("vault restore \(home.path)/theirs --key-file \(other.path)/key", err: "--force to replace it", exit: 77)
-    try home.transcript("vault restore \(home.path)/nowhere", err: "the file is not there (\(home.path)/nowhere)", exit: 74)
-    try home.transcript("vault restore \(home.path)/key", err: "the file is no SQLite database", exit: 65)
+    try other.transcript("backup --quiet \(home.path)/theirs")
+    try home.transcript("restore \(home.path)/theirs", err: "no slot of the backup opens", exit: 77)
+    try home.transcript("restore \(home.path)/theirs --key-file \(other.path)/key", err: "say --replace to replace it", exit: 77)
+    try home.transcript("restore \(home.path)/nowhere", err: "the file is not there (\(home.path)/nowhere)", exit: 74)
+    try home.transcript("restore \(home.path)/key", err: "the file is no SQLite database", exit: 65)
     try home.transcript("vault get a", out: "mine")
-    let forced = try home.coffer("vault restore \(home.path)/theirs --key-file \(other.path)/key --force")
+    let forced = try home.coffer("restore \(home.path)/theirs --key-file \(other.path)/key --replace")
     #expect(forced.status == 0, "\(forced.err)")
     try home.transcript("vault get a --key-file \(other.path)/key", out: "theirs")
   }
@@ -100,11 +100,11 @@ struct BackupCommandTests {
   func `a vault that is lost comes back from its backup`() throws {
     let home = try Home.withVault()
     try home.transcript("vault set a", in: "kept")
-    try home.transcript("vault backup --quiet \(home.path)/backup")
+    try home.transcript("backup --quiet \(home.path)/backup")
     unlink(home.vault)
-    let restored = try home.coffer("vault restore \(home.path)/backup")
-    let said = "restored 1 item of vault \(try home.idOf("backup")), from its generation 2; it is now at 4\nPVINV1-"
-    #expect(restored.status == 0 && restored.out.hasPrefix(said), "\(restored)")
+    let restored = try home.coffer("restore \(home.path)/backup")
+    let said = "restored 1 item of vault \(try home.idOf("backup")), from its generation 2; it is now at 4\n"
+    #expect(restored.status == 0 && restored.out == said, "\(restored)")
     try home.transcript("vault get a", out: "kept")
   }
 
@@ -112,15 +112,15 @@ struct BackupCommandTests {
   func `log tells what happened, in order, and a broken chain is 66`() throws {
     let home = try Home()
     home.environment["COFFER_KEY_FILE"] = home.path + "/key"
-    try home.transcript("vault init --quiet --new-key-file \(home.path)/key")
+    try home.transcript("init --quiet --new-key-file \(home.path)/key")
     try home.transcript("vault set github ada", in: "secret-value")
     try home.transcript("vault set gone", in: "1")
     try home.transcript("vault delete gone --forever")
     let log = try home.coffer("vault log")
-    let events = log.out.split(separator: "\n").map { $0.split(separator: " ", omittingEmptySubsequences: true)[2] }
+    let events = log.out.split(separator: "\n").map { $0.split(separator: "\t", omittingEmptySubsequences: false)[2] }
     #expect(events == ["vaultCreated", "unlocked", "itemSet", "unlocked", "itemSet", "unlocked", "itemDeleted"])
-    #expect(log.out.contains("  github/ada  ") && !log.out.contains("gone") && !log.out.contains("secret-value"))
-    #expect(log.out.contains("  coffer  user \(getuid())  process "))
+    #expect(log.out.contains("\tgithub/ada\t") && !log.out.contains("gone") && !log.out.contains("secret-value"))
+    #expect(log.out.contains("\tcoffer\tuser \(getuid())\tprocess "))
     let json = try #require(
       JSONSerialization.jsonObject(with: home.coffer("vault log --json --limit 5").bytes) as? [[String: Any]])
     #expect(json.count == 5 && json[0]["service"] as? String == "github" && json[4]["event"] as? String == "itemDeleted")
@@ -141,7 +141,7 @@ struct BackupCommandTests {
   func `repair mends a header, rebuilds a state, and says what it cannot prove`() throws {
     let home = try Home.withVault()
     try home.transcript("vault set a", in: "1")
-    try home.transcript("vault repair", out: "nothing to repair: 1 record is where and what it was\n")
+    try home.transcript("vault repair", out: "Nothing to repair. The only record is intact.\n")
     try home.attack("UPDATE header SET bytes=x'00'")
     try home.transcript("vault repair", out: "mended: a copy of the header, from the other one\n")
     try home.attack("DELETE FROM state")
@@ -166,18 +166,18 @@ struct BackupCommandTests {
     let home = try Home.withVault()
     try home.transcript("vault set a", in: "1")
     let before = try Data(contentsOf: URL(fileURLWithPath: home.vault))
-    try home.transcript("vault repair --rebuild", out: "nothing to repair: 1 record is where and what it was\n")
+    try home.transcript("vault repair --rebuild", out: "Nothing to repair. The only record is intact.\n")
     #expect(try Data(contentsOf: URL(fileURLWithPath: home.vault)) == before)
     #expect(
       try FileManager.default.contentsOfDirectory(atPath: home.path + "/data").allSatisfy { !$0.contains(".before-") })
 
     for (content, status) in [(Data("junk".utf8), Int32(65)), (before.prefix(5000), 65)] {
       let file = try home.file("file", content)
-      let answer = try home.coffer("vault restore \(file)")
+      let answer = try home.coffer("restore \(file)")
       #expect(answer.status == status && answer.err.contains("(\(file))") && !answer.err.contains("draft"), "\(answer.err)")
     }
     let other = try Home.withVault()
-    let answer = try home.coffer("vault restore \(other.vault)")
+    let answer = try home.coffer("restore \(other.vault)")
     #expect(answer.status == 77 && answer.err.contains(other.vault) && !answer.err.contains("draft"), "\(answer.err)")
   }
 
@@ -247,7 +247,7 @@ struct BackupCommandTests {
       "vault set one a --label 'My label' --attribute k=v --expires 30d --file \(try home.file("t", text)) --exact")
     #expect(try home.coffer("vault set two --exact", in: binary).status == 0)
     try home.transcript("vault set three --exact")
-    let json = try home.coffer("vault export --reveal")
+    let json = try home.coffer("export --reveal")
     #expect(json.status == 0 && json.out.contains("\"value\":{\"base64\":\"\(binary.base64EncodedString())\"}"))
     let object = try #require(JSONSerialization.jsonObject(with: json.bytes) as? [String: Any])
     #expect((object["items"] as? [Any])?.count == 3 && object["coffer"] as? Int == 1)
@@ -256,29 +256,29 @@ struct BackupCommandTests {
     let other = try Home.withVault()
     try other.transcript("vault set two", in: "theirs")
     try other.transcript(
-      "vault import --from json \(file)", err: "--on-duplicate replace or --on-duplicate skip says what becomes of such items",
+      "import --from json \(file)", err: "--on-duplicate skip, replace, newer or both says what becomes of such items",
       exit: 73)
     try other.transcript("vault list one")
     try other.transcript(
-      "vault import --from json \(file) --keep --dry-run", out: "added  one    a\nadded  three\nkept   two\n",
+      "import --from json \(file) --keep --dry-run", out: "added  one    a\nadded  three\nkept   two\n",
       err: "nothing was changed")
     try other.transcript("vault list one")
     try other.transcript(
-      "vault import --from json - --replace", in: json.out, out: "added     one    a\nadded     three\nreplaced  two\n")
+      "import --from json - --replace", in: json.out, out: "added     one    a\nadded     three\nreplaced  two\n")
     try other.transcript("vault get one", out: text)
     #expect(try other.coffer("vault get two").bytes == binary)
     try other.transcript("vault get three")
     // Equal except write counts, ids and histories, which each vault has.
     let own = try Regex(#""(history":[0-9]+|id":"[^"]*"|written":"[^"]*"),?"#)
-    let again = try other.coffer("vault export --reveal").out.replacing("\"revision\":2", with: "\"revision\":1")
+    let again = try other.coffer("export --reveal").out.replacing("\"revision\":2", with: "\"revision\":1")
     #expect(again.replacing(own, with: "") == json.out.replacing(own, with: ""))
     try other.transcript(
-      "vault import --from json \(file) --keep --json",
+      "import --from json \(file) --keep --json",
       out: """
         {"added":[],"kept":[{"account":"a","service":"one"},{"account":"","service":"three"},{"account":"","service":"two"}],"replaced":[]}\n
         """)
-    try home.transcript("vault export", err: "give the new vault's place", exit: 64)
-    #expect(try home.coffer("vault export --reveal --service two").out.split(separator: "\n").count == 3)
+    try home.transcript("export", err: "give the new vault's place", exit: 64)
+    #expect(try home.coffer("export --reveal --service two").out.split(separator: "\n").count == 3)
   }
 
   @Test
@@ -287,16 +287,16 @@ struct BackupCommandTests {
     try home.transcript("vault set one a", in: "1")
     try home.transcript("vault set two b", in: "2")
     try home.transcript(
-      "vault export \(home.path)/out.sqlite --new-key-file \(home.path)/key2 --service one",
+      "export \(home.path)/out.sqlite --new-key-file \(home.path)/key2 --service one",
       err: "exported 1 item to \(home.path)/out.sqlite, a vault of its own")
-    try home.transcript("vault export \(home.path)/none.sqlite", err: "a new vault needs a secret", exit: 69)
+    try home.transcript("export \(home.path)/none.sqlite", err: "a new vault needs a secret", exit: 69)
     try home.transcript(
-      "vault export \(home.path)/out.sqlite --new-key-file \(home.path)/key3", err: "something stands there already", exit: 73)
+      "export \(home.path)/out.sqlite --new-key-file \(home.path)/key3", err: "something stands there already", exit: 73)
     #expect(!home.exists("key3"))
     let other = try Home()
     other.environment["COFFER_KEY_FILE"] = home.path + "/key2"
-    #expect(try other.coffer("vault restore \(home.path)/out.sqlite").status == 0)
-    try other.transcript("vault list", out: "one  a\n")
+    #expect(try other.coffer("restore \(home.path)/out.sqlite").status == 0)
+    #expect(try other.listed() == ["one/a"])
     try other.transcript("vault get one", out: "1")
     try other.transcript("vault get one --key-file \(home.path)/key", err: "wrong key file", exit: 77)
   }
@@ -306,11 +306,11 @@ struct BackupCommandTests {
     let home = try Home.withVault()
     try home.transcript("vault set a", in: "hunter2")
     let terminal = try PseudoTerminal()
-    let child = try terminal.coffer("vault export --reveal", in: home)
-    terminal.shows("every value would be shown on the terminal")
+    let child = try terminal.coffer("export --reveal", in: home)
+    terminal.shows("Every value would be shown on the terminal")
     #expect(try child.wait() == 64 && !terminal.shown.contains("hunter2"))
     let sure = try PseudoTerminal()
-    let second = try sure.coffer("vault export --reveal --yes", in: home)
+    let second = try sure.coffer("export --reveal --yes", in: home)
     sure.shows("hunter2")
     #expect(try second.wait() == 0)
   }
@@ -324,7 +324,7 @@ struct BackupCommandTests {
     "[{\"service\":\"a\",\"value\":\"1\",\"expires\":\"hunter2\"}]", "[\n\n{\"service\":3}]",
   ]) func `a file that is not what it should be imports nothing, and no part of it is quoted`(_ content: String) throws {
     let home = try Home.withVault()
-    let answer = try home.coffer("vault import --from json -", in: Data(content.utf8))
+    let answer = try home.coffer("import --from json -", in: Data(content.utf8))
     #expect(answer.status == 65, "\(answer.err)")
     #expect(!answer.err.contains("hunter2") && answer.err.contains("line "))
     try home.transcript("vault list")
@@ -333,11 +333,11 @@ struct BackupCommandTests {
   @Test
   func `a newer file, a repeated name and an unknown format are told apart`() throws {
     let home = try Home.withVault()
-    try home.transcript("vault import --from json -", in: "{\"coffer\":2,\"items\":[]}", err: "has version 2", exit: 76)
+    try home.transcript("import --from json -", in: "{\"coffer\":2,\"items\":[]}", err: "has version 2", exit: 76)
     try home.transcript(
-      "vault import --from json -", in: "[{\"service\":\"a\",\"value\":\"\"},{\"service\":\"a\",\"value\":\"\"}]", err: "twice",
+      "import --from json -", in: "[{\"service\":\"a\",\"value\":\"\"},{\"service\":\"a\",\"value\":\"\"}]", err: "twice",
       exit: 2)
-    #expect(try home.coffer("vault import --from xml -").status == 64)
+    #expect(try home.coffer("import --from xml -").status == 64)
   }
 }
 
@@ -345,7 +345,7 @@ extension Home {
   func idOf(_ backup: String) throws -> String {
     let probe = try Home()
     probe.environment["COFFER_KEY_FILE"] = path + "/key"
-    let restored = try probe.coffer("vault restore \(path)/\(backup) --json").bytes
+    let restored = try probe.coffer("restore \(path)/\(backup) --json").bytes
     return try #require((JSONSerialization.jsonObject(with: restored) as? [String: Any])?["id"] as? String)
   }
 

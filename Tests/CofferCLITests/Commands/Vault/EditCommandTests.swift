@@ -68,10 +68,10 @@ struct EditCommandTests {
     let before = try shown("github", in: home)["expires"] as? String
     try home.transcript("vault set github ada --expires keep", in: "2")
     #expect(try before != nil && shown("github", in: home)["expires"] as? String == before)
-    try home.transcript("vault set github ada", in: "3", err: "the new value does not expire; --expires says when it does")
+    try home.transcript("vault set github ada", in: "3", err: "the new value does not expire; use --expires to set a date")
     #expect(try shown("github", in: home)["expires"] == nil)
     try home.transcript("vault set github ada", in: "4")
-    try home.transcript("vault set github ada --expires never --label ''", in: "5", err: "coffer vault edit --label '' clears it")
+    try home.transcript("vault set github ada --expires never --label ''", in: "5", err: "coffer edit --label '' clears it")
   }
 
   private func editor(_ home: Home, _ script: String) throws -> [String: String] {

@@ -32,7 +32,7 @@ struct HistoryCommandTests {
     #expect(rows.map { $0["revision"] as? Int } == [3, 2, 1] && rows.allSatisfy { $0["value"] == nil })
     #expect(rows.map { $0["state"] as? String } == ["present", "former", "former"])
     let shown = try home.coffer("vault history github ada").out
-    #expect(shown.hasPrefix("3  present  20") && shown.contains("\n1  former") && !shown.contains("one"))
+    #expect(shown.hasPrefix("3\tpresent\t20") && shown.contains("\n1\tformer") && !shown.contains("one"))
     try home.transcript("vault get github --revision 1", out: "one")
     #expect(try home.coffer("vault get github ada --revision 2 --json").out.contains("\"revision\":2,"))
     try home.transcript("vault get github --revision 9", err: "'github/ada': its revision 9 is not kept", exit: 1)
@@ -62,7 +62,7 @@ struct HistoryCommandTests {
     try home.transcript("vault set few --history 2", in: "1")
     for value in 2...5 { try home.transcript("vault set few", in: "\(value)") }
     #expect(try kept("few", in: home) == 2)
-    try home.transcript("vault import \(try home.file("env", "X=1")) --from env --service s -q", out: "added  s  X\n")
+    try home.transcript("import \(try home.file("env", "X=1")) --from env --service s -q", out: "added  s  X\n")
     try home.transcript("vault set s X", in: "2")
     try home.transcript("vault get s X --revision 1", out: "1")
     try home.transcript("defaults write coffer.settings history.keep 2")
@@ -83,12 +83,12 @@ struct HistoryCommandTests {
     try home.transcript("vault set github ada --field pin", in: "4711")
     try home.transcript("vault delete github")
     try home.transcript("vault list")
-    let deleted = try list("vault deleted", in: home)
+    let deleted = try list("list --deleted", in: home)
     #expect(deleted.count == 1 && deleted[0]["state"] as? String == "deleted" && deleted[0]["account"] as? String == "ada")
     let until = try #require((deleted[0]["until"] as? String).flatMap { Moment.parse($0) })
     #expect((29.9...30.1).contains(until.timeIntervalSinceNow / 86_400))
-    #expect(try home.coffer("vault deleted github").out.hasPrefix("github  ada  "))
-    try home.transcript("vault deleted web --json", out: "[]\n")
+    #expect(try home.coffer("list --deleted github").out.hasPrefix("github\tada\t"))
+    try home.transcript("list --deleted web --json", out: "[]\n")
     try home.transcript("vault get github --revision 1", out: "one")
     try home.transcript("vault undelete github")
     try home.transcript("vault get github", out: "three")
@@ -106,16 +106,16 @@ struct HistoryCommandTests {
   func `--forever and trash.days 0 leave nothing to bring back`() throws {
     let home = try home()
     try home.transcript("vault delete github --forever")
-    try home.transcript("vault deleted")
+    try home.transcript("list --deleted")
     try home.transcript("vault undelete github ada", err: "nothing of it can be brought back", exit: 1)
     try home.transcript("vault set web", in: "x")
     try home.transcript("defaults write coffer.settings trash.days 0")
     try home.transcript("vault delete web")
-    try home.transcript("vault deleted --json", out: "[]\n")
+    try home.transcript("list --deleted --json", out: "[]\n")
     try home.transcript("defaults write coffer.settings trash.days 2")
     try home.transcript("vault set web", in: "x")
     try home.transcript("vault delete web")
-    let until = try #require((list("vault deleted", in: home)[0]["until"] as? String).flatMap { Moment.parse($0) })
+    let until = try #require((list("list --deleted", in: home)[0]["until"] as? String).flatMap { Moment.parse($0) })
     #expect((1.9...2.1).contains(until.timeIntervalSinceNow / 86_400))
   }
 
@@ -129,7 +129,7 @@ struct HistoryCommandTests {
     try home.transcript("vault delete web")
     try home.transcript("vault prune --expired --json", out: "{\"removed\":0}\n")
     try home.transcript("vault prune web --keep 0 --json", out: "{\"removed\":3}\n")
-    try home.transcript("vault deleted")
+    try home.transcript("list --deleted")
     try home.transcript("vault prune --keep 0")
     #expect(try kept("github", in: home) == 0)
     try home.transcript("vault get github", out: "three")
@@ -154,21 +154,21 @@ struct HistoryCommandTests {
       "vault set github.com default --history 5", in: "t0k3", err: "no former value is kept of a login, nor of what ends")
     #expect(try kept("github.com", in: home) == 0)
     try home.transcript("logout github.com --quiet")
-    #expect(try records(home) == empty && list("vault deleted", in: home).isEmpty)
+    #expect(try records(home) == empty && list("list --deleted", in: home).isEmpty)
     try home.transcript("login github.com --with-token --quiet", in: "t0k4")
     try home.transcript("vault delete github.com default")
-    #expect(try list("vault deleted", in: home).isEmpty)
+    #expect(try list("list --deleted", in: home).isEmpty)
     try home.transcript("vault prune --keep 0")
     try home.transcript("vault delete coffer.auth --forever")
     #expect(try records(home) == empty)
     // Items used by git or docker keep their history until these erase them.
     for value in ["p1", "p2"] { try home.transcript("vault set https://git.example ada", in: value) }
     #expect(try records(home) == empty + 2)
-    try home.transcript("credential git erase", in: "protocol=https\nhost=git.example\nusername=ada\npassword=p2\n\n")
-    #expect(try records(home) == empty && list("vault deleted", in: home).isEmpty)
+    try home.transcript("helper git erase", in: "protocol=https\nhost=git.example\nusername=ada\npassword=p2\n\n")
+    #expect(try records(home) == empty && list("list --deleted", in: home).isEmpty)
     for value in ["p1", "p2"] { try home.transcript("vault set docker:https://hub.example ada", in: value) }
-    try home.transcript("credential docker erase", in: "https://hub.example")
-    #expect(try records(home) == empty && list("vault deleted", in: home).isEmpty)
+    try home.transcript("helper docker erase", in: "https://hub.example")
+    #expect(try records(home) == empty && list("list --deleted", in: home).isEmpty)
   }
 
   @Test(.tags(.process), .wholeRun)
@@ -177,16 +177,16 @@ struct HistoryCommandTests {
     try home.transcript("vault delete github --forever")
     let empty = try records(home)
     let git = "protocol=https\nhost=git.example\nusername=ada\n"
-    try home.transcript("credential git store", in: git + "password=p1\n\n")
+    try home.transcript("helper git store", in: git + "password=p1\n\n")
     try home.transcript("vault delete https://git.example")
-    try home.transcript("credential git erase", in: git + "password=other\n\n")
-    #expect(try list("vault deleted", in: home).count == 1, "another password was refused")
-    try home.transcript("credential git erase", in: git + "password=p1\n\n")
+    try home.transcript("helper git erase", in: git + "password=other\n\n")
+    #expect(try list("list --deleted", in: home).count == 1, "another password was refused")
+    try home.transcript("helper git erase", in: git + "password=p1\n\n")
     #expect(try records(home) == empty)
     try home.transcript("vault undelete https://git.example ada", err: "nothing of it can be brought back", exit: 1)
     try home.transcript("vault set docker:https://hub.example ada", in: "p1")
     try home.transcript("vault delete docker:https://hub.example")
-    try home.transcript("credential docker erase", in: "https://hub.example")
+    try home.transcript("helper docker erase", in: "https://hub.example")
     #expect(try records(home) == empty)
     for line in ["vault delete web ada --forever", "vault delete web --forever"] {
       for value in ["one", "two"] { try home.transcript("vault set web ada", in: value) }
@@ -221,8 +221,8 @@ struct HistoryCommandTests {
     let home = try home()
     try home.transcript("vault delete github")
     let told = "10 former values are kept of an item; what is deleted can be brought back for 30 days, now 1"
-    #expect(try home.coffer("vault status").out.contains("history     \(told)\n"))
-    #expect(try home.coffer("vault status --json").out.contains("\"history\":{\"deleted\":1,\"keep\":10,\"trashDays\":30}"))
+    #expect(try home.coffer("status --details").out.contains("history     \(told)\n"))
+    #expect(try home.coffer("status --details --json").out.contains("\"history\":{\"deleted\":1,\"keep\":10,\"trashDays\":30}"))
   }
 
   @Test
@@ -233,7 +233,7 @@ struct HistoryCommandTests {
     let child = try refusing.coffer("vault delete github", in: home)
     refusing.shows("Delete github/ada 'CI token' (changed just now)? [y/N] ")
     refusing.type("n\n")
-    refusing.shows("nothing was removed")
+    refusing.shows("Nothing was removed")
     #expect(try child.wait() == 64)
     let agreeing = try PseudoTerminal()
     let deleting = try agreeing.coffer("vault delete github", in: home)
@@ -244,7 +244,7 @@ struct HistoryCommandTests {
     agreeing.type("y\n")
     agreeing.showsAll()
     #expect(try deleting.wait() == 0)
-    let told = "deleted 'github/ada'; coffer vault undelete github ada brings it back until "
+    let told = "deleted 'github/ada'; coffer undelete github/ada brings it back until "
     #expect([before, month()].contains { agreeing.shown.contains(told + $0) }, "the terminal shows: \(agreeing.shown)")
     let third = try PseudoTerminal()
     let back = try third.coffer("vault undelete github ada", in: home)
@@ -264,9 +264,9 @@ struct HistoryCommandTests {
     _ = try home.file("value", "x")
     for (item, told) in [
       ("github ada", "stored 'github/ada'"),
-      ("github ada", "replaced 'github/ada'; coffer vault revert github ada 1 brings the former value back"),
-      ("github ada --no-history", "replaced 'github/ada'; the former value is gone"), ("'a b'", "stored 'a b'"),
-      ("'a b'", "replaced 'a b'; coffer vault revert 'a b' 1 brings"),
+      ("github ada", "replaced 'github/ada'; coffer revert github/ada 1 brings the old value back"),
+      ("github ada --no-history", "replaced 'github/ada'; the old value is gone"), ("'a b'", "stored 'a b'"),
+      ("'a b'", "replaced 'a b'; coffer revert 'a b' 1 brings"),
     ] {
       let terminal = try PseudoTerminal()
       let child = try terminal.coffer("vault set \(item) --file \(home.path)/value", in: home)

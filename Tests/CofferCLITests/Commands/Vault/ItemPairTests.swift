@@ -26,10 +26,12 @@ struct ItemPairTests {
     try home.transcript("vault get web/mail bob", out: "tok")
     try home.transcript("vault cp coffer://web%2Fmail/bob coffer://c/d")
     try home.transcript("vault get c d", out: "tok")
+    try home.transcript("vault mv c e")
+    try home.transcript("vault get e d", out: "tok")
   }
 
   @Test(arguments: [
-    ("a b c", "give the other name in two words"), ("a b c d --to-service e", "not by both"), ("a b", "give --to-service"),
+    ("a b c", "give both names in one word each"), ("a b c d --to-service e", "not by both"), ("a", "give the other name"),
   ])
   func `half a name, or two, is refused`(words: String, error: String) throws {
     let home = try Home.withVault()

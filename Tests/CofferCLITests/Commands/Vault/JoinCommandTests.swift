@@ -81,14 +81,14 @@ struct JoinCommandTests {
   @Test
   func `the identity's file keeps the invitation, its mode and what it had, and proves the vault elsewhere`() throws {
     let (owner, guest, invitation) = try invited()
-    let recipient = try guest.coffer("vault identity show \(guest.path)/me").out
+    let recipient = try guest.coffer("vault identity \(guest.path)/me").out
     chmod(guest.path + "/me", 0o400)
     let identity = try guest.content("me")
     let answer = try guest.coffer("vault join \(owner.vault) \(invitation) --save --json")
     let json = try #require(JSONSerialization.jsonObject(with: answer.bytes) as? [String: Any], "\(answer.err)")
     #expect(json["saved"] as? String == guest.path + "/me" && json["invitation"] as? String == invitation)
     #expect(try guest.content("me") == identity + invitation + "\n" && guest.mode("me") == 0o400)
-    try guest.transcript("vault identity show \(guest.path)/me", out: recipient)
+    try guest.transcript("vault identity \(guest.path)/me", out: recipient)
     // Another machine has the file but no pin.
     let elsewhere = try Home()
     try elsewhere.transcript("vault get a --vault \(owner.vault) --identity \(guest.path)/me --quiet", out: "hush")
@@ -266,7 +266,7 @@ struct JoinCommandTests {
     try FileManager.default.removeItem(atPath: owner.path + "/state/pins")
     try owner.transcript("vault get a --invitation \(second)", err: "and the invitation of epoch 2", exit: 66)
     let expecting = ["COFFER_EXPECT_VAULT": second]
-    try owner.transcript("vault backup \(owner.path)/backup", with: expecting, err: "and the invitation of epoch 2", exit: 66)
+    try owner.transcript("backup \(owner.path)/backup", with: expecting, err: "and the invitation of epoch 2", exit: 66)
     #expect(!owner.exists("backup"))
     let doctor = try owner.coffer("doctor --json", with: expecting)
     #expect(doctor.status == 2 && doctor.out.contains("and the invitation of epoch 2"), "\(doctor.out)")

@@ -48,7 +48,7 @@ struct PinCommandTests {
     for side in ["", "-wal", "-shm"] { unlink(home.vault + side) }
     let answer = try home.coffer("vault list")
     #expect(answer.status == 78 && answer.err.contains("there is no vault, and \(id) was here"), "\(answer.err)")
-    #expect(answer.err.contains("try: put it back, from a backup by coffer vault restore FILE"))
+    #expect(answer.err.contains("try: put it back, from a backup by coffer restore FILE"))
     let doctor = try home.coffer("doctor")
     #expect(doctor.status == 2 && doctor.out.contains("problem  vault: there is no vault, and \(id) was here"), "\(doctor.out)")
   }
@@ -62,17 +62,17 @@ struct PinCommandTests {
     let said = "the vault is at generation 2, and was at 3 here before"
     let doctor = try home.coffer("doctor")
     #expect(doctor.status == 2 && doctor.out.contains("problem  pins: \(said) (\(home.vault))\n"), "\(doctor.out)")
-    try home.transcript("vault backup \(home.path)/copy", err: said, exit: 66)
-    try home.transcript("vault backup \(home.path)/copy --json", err: "\"kind\":\"rolledBack\"", exit: 66)
+    try home.transcript("backup \(home.path)/copy", err: said, exit: 66)
+    try home.transcript("backup \(home.path)/copy --json", err: "\"kind\":\"rolledBack\"", exit: 66)
     #expect(!home.exists("copy"))
     #expect(try FileManager.default.contentsOfDirectory(atPath: home.path + "/data").allSatisfy { !$0.contains("draft") })
     home.environment["COFFER_KEY_FILE"] = home.path + "/key"
     #expect(try home.coffer("vault pin accept").status == 0)
     home.locked()
-    try home.transcript("vault backup -q \(home.path)/copy")
+    try home.transcript("backup -q \(home.path)/copy")
     #expect(try !home.coffer("doctor").out.contains("problem"))
     let told = ["COFFER_EXPECT_VAULT": try home.vaultID() + ":9"]
-    try home.transcript("vault backup \(home.path)/second", with: told, err: "older than the 9 that is expected", exit: 66)
+    try home.transcript("backup \(home.path)/second", with: told, err: "older than the 9 that is expected", exit: 66)
     #expect(try home.coffer("doctor", with: told).out.contains("problem  pins: the vault is at generation 2, older than the 9"))
   }
 
@@ -86,15 +86,15 @@ struct PinCommandTests {
     try older.write(to: URL(fileURLWithPath: home.vault))
     // The generation in the clear, which anyone can change.
     try home.attack("UPDATE state SET bytes = CAST(x'ff00000000000000' || substr(bytes, 9) AS BLOB)")
-    try home.transcript("vault backup \(home.path)/copy", err: "the vault's key is of epoch 1, and of epoch 2 was seen", exit: 66)
+    try home.transcript("backup \(home.path)/copy", err: "the vault's key is of epoch 1, and of epoch 2 was seen", exit: 66)
 
     let other = try Home.withVault()
     try Data(contentsOf: URL(fileURLWithPath: other.vault)).write(to: URL(fileURLWithPath: home.vault))
-    try home.transcript("vault backup \(home.path)/copy --json", err: "\"kind\":\"replaced\"", exit: 66)
+    try home.transcript("backup \(home.path)/copy --json", err: "\"kind\":\"replaced\"", exit: 66)
     #expect(!home.exists("copy"))
 
     _ = try other.file("state/pins/id-\(try other.vaultID())", "garbage")
-    try other.transcript("vault backup \(other.path)/copy", err: "the rollback pin is unreadable", exit: 65)
+    try other.transcript("backup \(other.path)/copy", err: "the rollback pin is unreadable", exit: 65)
   }
 
   @Test
@@ -120,13 +120,13 @@ struct PinCommandTests {
   @Test
   func `status tells what the pin says, how long the log is, and whether memory is locked`() throws {
     let (home, _) = try prepared()
-    #expect(try home.coffer("vault status").out.contains("pin         up to date\n"))
-    #expect(try home.coffer("vault status").out.contains("log         5 entries\n"))
-    let status = try #require(JSONSerialization.jsonObject(with: home.coffer("vault status --json").bytes) as? [String: Any])
+    #expect(try home.coffer("status --details").out.contains("pin         up to date\n"))
+    #expect(try home.coffer("status --details").out.contains("log         5 entries\n"))
+    let status = try #require(JSONSerialization.jsonObject(with: home.coffer("status --details --json").bytes) as? [String: Any])
     #expect(status["pin"] as? String == "upToDate" && status["log"] as? Int == 5 && status["generation"] as? Int == 3)
     #expect(((status["memory"] as? [String: Any])?["lockedBytes"] as? Int ?? 0) > 0)
     try FileManager.default.removeItem(atPath: home.path + "/state/pins")
-    let first = try home.coffer("vault status")
+    let first = try home.coffer("status --details")
     #expect(first.out.contains("pin         first seen just now\n") && first.err.contains("for the first time"))
     try FileManager.default.removeItem(atPath: home.path + "/state/pins")
     try home.transcript("vault get a --quiet", out: "new")
@@ -174,9 +174,9 @@ struct PinCommandTests {
       #expect(said.isEmpty)
     }
     for process in 1...8 { try home.transcript("vault get item\(process)", out: "\(process) 6") }
-    let status = try #require(JSONSerialization.jsonObject(with: home.coffer("vault status --json").bytes) as? [String: Any])
+    let status = try #require(JSONSerialization.jsonObject(with: home.coffer("status --details --json").bytes) as? [String: Any])
     #expect(status["generation"] as? Int == 49 && status["log"] as? Int == 97)
-    try home.transcript("vault verify", out: "48 records are where and what they were when they were sealed\n")
+    try home.transcript("vault verify", out: "All 48 records are intact.\n")
   }
 
   @Test

@@ -13,7 +13,7 @@ struct SlotCommandTests {
   }
 
   private func epoch(_ home: Home) throws -> Int {
-    let status = try JSONSerialization.jsonObject(with: home.coffer("vault status --json").bytes) as? [String: Any]
+    let status = try JSONSerialization.jsonObject(with: home.coffer("status --details --json").bytes) as? [String: Any]
     return try #require(status?["epoch"] as? Int)
   }
 
@@ -46,10 +46,10 @@ struct SlotCommandTests {
     try home.transcript("vault slot add -q --label old --new-key-file \(home.path)/old")
     let terminal = try PseudoTerminal()
     let child = try terminal.coffer(line, in: home)
-    terminal.shows("Do you know them all?")
+    terminal.shows("press Enter to go on: ")
     try home.transcript("vault slot add -q --label new --new-key-file \(home.path)/new")
-    terminal.type("y\n")
-    terminal.shows("a slot was added meanwhile")
+    terminal.type("\n")
+    terminal.shows("slot was added meanwhile")
     terminal.showsAll()
     #expect(try child.wait() == 75)
     #expect(try epoch(home) == 1)
@@ -88,19 +88,19 @@ struct SlotCommandTests {
   func `an identity's public key lets its holder in, with the invitation that adding it prints`() throws {
     let home = try Home.withVault()
     try home.transcript("vault set a", in: "hush")
-    let made = try home.coffer("vault identity new \(home.path)/me")
+    let made = try home.coffer("vault identity \(home.path)/me --new")
     let recipient = made.out.trimmingCharacters(in: .newlines)
     #expect(recipient.wholeMatch(of: /PVPUB1-[0-9a-f]{72}/) != nil && home.mode("me") == 0o600)
     #expect(try home.content("me").wholeMatch(of: /PVID1-[0-9a-f]{72}\n/) != nil)
-    try home.transcript("vault identity show \(home.path)/me", out: recipient + "\n")
-    try home.transcript("vault identity new \(home.path)/me", err: "there is a file already", exit: 73)
+    try home.transcript("vault identity \(home.path)/me", out: recipient + "\n")
+    try home.transcript("vault identity \(home.path)/me --new", err: "there is a file already", exit: 73)
     let added = try home.coffer("vault slot add --recipient \(recipient)")
     let invitation = added.out.trimmingCharacters(in: .newlines)
     #expect(invitation.wholeMatch(of: /PVINV1-[0-9a-f]{120}/) != nil && added.err.contains("coffer vault join"))
     home.locked()
     try home.transcript("vault get a --identity \(home.path)/me", with: ["COFFER_EXPECT_VAULT": invitation], out: "hush")
     try home.transcript("vault get a", with: ["COFFER_IDENTITY": home.path + "/me"], out: "hush")
-    #expect(try home.coffer("vault identity new \(home.path)/you").out != made.out)
+    #expect(try home.coffer("vault identity \(home.path)/you --new").out != made.out)
     #expect(try home.coffer("vault get a --identity \(home.path)/you").status == 77)
     try home.transcript(
       "vault slot add --recipient \(recipient.dropLast())", err: "--recipient: this is no recipient", exit: 64)
@@ -141,21 +141,32 @@ struct SlotCommandTests {
   }
 
   @Test
-  func `at a terminal rotate shows the slots and takes only yes for yes`() throws {
+  func `at a terminal rotate numbers the slots, removes those whose number is given, and goes on at Enter`() throws {
     let home = try Home.withVault()
-    let terminal = try PseudoTerminal()
-    let refused = try terminal.coffer("vault rotate", in: home)
-    terminal.shows("key file *")
-    terminal.shows("Do you know them all? [y/N] ")
-    terminal.type("n\n")
-    #expect(try refused.wait() == 77)
+    try home.transcript("vault slot add -q --label old --new-key-file \(home.path)/old")
+    let terminal = try PseudoTerminal((80, 24))
+    let stopped = try terminal.coffer("vault rotate", in: home)
+    terminal.shows("These will still open the vault after the key change:")
+    terminal.shows("you, now")
+    terminal.shows("press Enter to go on: ")
+    terminal.type("\u{3}")
+    #expect(try stopped.wait() == 130)
     #expect(try epoch(home) == 1)
-    let other = try PseudoTerminal()
+    let other = try PseudoTerminal((80, 24))
     let agreed = try other.coffer("vault rotate", in: home)
-    other.shows("Do you know them all? [y/N] ")
-    other.type("y\n")
+    let own = try slots(home).firstIndex { $0["inUse"] as? Bool == true }.map { $0 + 1 } ?? 0
+    for (number, said) in [(own, "must stay"), (9, "a number from 1 to 2"), (3 - own, "These will still open")] {
+      other.shows("press Enter to go on: ")
+      other.type("\(number)\n")
+      other.shows(said)
+    }
+    other.shows("press Enter to go on: ")
+    other.type("\n")
+    other.showsAll()
     #expect(try agreed.wait() == 0)
-    #expect(try epoch(home) == 2)
+    #expect(try epoch(home) == 2 && slots(home).count == 1)
+    #expect(!other.shown.contains("PVINV1-"), "nobody joins this vault")
+    #expect(try home.coffer("vault list --key-file \(home.path)/old").status == 77)
   }
 
   @Test(.tags(.process), .wholeRun)

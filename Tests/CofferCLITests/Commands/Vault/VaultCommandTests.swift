@@ -11,7 +11,7 @@ struct VaultCommandTests {
   func `init makes a vault for its owner alone, once, and a key file that exists is left alone`() throws {
     let home = try Home()
     try home.transcript(
-      "vault init --new-key-file \(home.path)/key", err: "coffer: note: made a vault at \(home.path)/data/vault.sqlite")
+      "init --new-key-file \(home.path)/key", err: "coffer: note: made a vault at \(home.path)/data/vault.sqlite")
     #expect(home.mode("key") == 0o600 && home.mode("data") == 0o700 && home.mode("data/vault.sqlite") == 0o600)
     #expect(try home.content("key").wholeMatch(of: /PVKEY1-[0-9a-f]{72}\n/) != nil)
     try home.transcript("init --new-key-file \(home.path)/key2", err: "there is a vault already", exit: 73)
@@ -21,6 +21,30 @@ struct VaultCommandTests {
     _ = try other.file("key", "precious")
     try other.transcript("init --new-key-file \(other.path)/key", err: "there is a file already", exit: 73)
     #expect(try other.content("key") == "precious" && !other.exists("data/vault.sqlite"))
+  }
+
+  @Test
+  func `init says what stands in the vault's place, and leaves it`() throws {
+    let home = try Home.withVault()
+    let other = home.path + "/other.db"
+    try home.transcript("backup --quiet \(other)")
+    // The program that an SQLite file belongs to.
+    var bytes = try Data(contentsOf: URL(fileURLWithPath: other))
+    bytes[71] ^= 1
+    try bytes.write(to: URL(fileURLWithPath: other))
+    symlink(home.vault, home.path + "/link")
+    for (place, status, what) in [
+      (try home.file("empty"), 73, "the file is empty"), (other, 73, "another program's SQLite database"),
+      (try home.file("open", "x", mode: 0o644), 73, "there is a file already"), (home.vault, 73, "there is a vault already"),
+      (home.path + "/state", 77, "a folder stands where a file should be"),
+      (home.path + "/link", 77, "the file is a symbolic link"),
+    ] as [(String, Int32, String)] {
+      try home.transcript("init --vault \(place) --new-key-file \(home.path)/k2", err: what, exit: status)
+      #expect(!home.exists("k2"))
+    }
+    let link = try home.coffer("vault list --vault \(home.path)/link")
+    #expect(link.status == 77 && link.err.contains("try: give the path of the file that it points to"), "\(link.err)")
+    try home.transcript("vault list --vault \(home.path)/state", err: "a folder stands where a file should be", exit: 77)
   }
 
   @Test
@@ -53,7 +77,7 @@ struct VaultCommandTests {
     let home = try Home.withVault()
     try home.transcript("vault set text", in: "a\u{1B}]0;title\u{7}\tb\u{202E}c\n\u{9B}2Jd")
     #expect(try home.coffer("vault set raw", in: Data([0x61, 0xFF])).status == 0)
-    try home.transcript("set note --plain --data", in: "e\u{1B}[31mf")
+    try home.transcript("set note --plain --type data", in: "e\u{1B}[31mf")
     func shown(_ words: String) throws -> (String, Int32) {
       let terminal = try PseudoTerminal()
       let child = try terminal.coffer(words, in: home)
@@ -63,7 +87,7 @@ struct VaultCommandTests {
     #expect(try shown("vault get text") == ("a\\u{1b}]0;title\\u{7}\tb\\u{202e}c\r\n\\u{9b}2Jd\r\n", 0))
     #expect(try shown("get note") == ("e\\u{1b}[31mf\r\n", 0))
     let (text, status) = try shown("vault get raw")
-    #expect(status == 64 && text.contains("the value is not text") && !text.contains("a\u{FFFD}"), "\(text)")
+    #expect(status == 64 && text.contains("The value is not text") && !text.contains("a\u{FFFD}"), "\(text)")
     try home.transcript("vault get text", out: "a\u{1B}]0;title\u{7}\tb\u{202E}c\n\u{9B}2Jd")
   }
 
@@ -111,9 +135,9 @@ struct VaultCommandTests {
     try home.transcript("vault get github --field env", out: "prod")
     try home.transcript("vault get github --field label --json", out: "{\"label\":\"My GitHub\"}\n")
     try home.transcript("vault get github --field nope", err: "no field of that name", exit: 1)
-    try home.transcript("vault list", out: "github  ada  My GitHub\n")
-    try home.transcript("vault find ADA", out: "github  ada  My GitHub\n")
-    try home.transcript("vault find env=prod hub", out: "github  ada  My GitHub\n")
+    #expect(try home.listed() == ["github/ada My GitHub"])
+    #expect(try home.listed("vault find ADA") == ["github/ada My GitHub"])
+    #expect(try home.listed("vault find env=prod hub") == ["github/ada My GitHub"])
     try home.transcript("vault find env=pro", err: "no item matches", exit: 1)
     let json = try home.coffer("vault list --json")
     let items = try #require(JSONSerialization.jsonObject(with: json.bytes) as? [[String: Any]])
@@ -139,7 +163,7 @@ struct VaultCommandTests {
     try home.transcript("vault delete github", err: "3 items match", exit: 2)
     try home.transcript("vault delete github bob")
     try home.transcript(
-      "vault get github bob", err: "coffer: 'github/bob': the vault has no such item\n  try: coffer vault list", exit: 1)
+      "vault get github bob", err: "coffer: 'github/bob': the vault has no such item\n  try: coffer list", exit: 1)
   }
 
   @Test
@@ -169,23 +193,23 @@ struct VaultCommandTests {
   }
 
   @Test
-  func `status, verify and vault status need what they say`() throws {
+  func `status, verify and status --details need what they say`() throws {
     let home = try Home.withVault()
     try home.transcript("vault set a", in: "1")
-    #expect(try home.coffer("vault verify").out == "1 record is where and what it was when it was sealed\n")
-    #expect(try home.coffer("vault status").out.contains("items       1\n"))
+    #expect(try home.coffer("vault verify").out == "The only record is intact.\n")
+    #expect(try home.coffer("status --details").out.contains("items       1\n"))
     home.locked()
     #expect(try home.coffer("status").out.contains("opens with: key file"))
     let json = try JSONSerialization.jsonObject(with: home.coffer("status --json").bytes) as? [String: Any]
     #expect(((json?["vault"] as? [String: Any])?["slots"] as? [String]) == ["key file"])
-    #expect(try home.coffer("vault status").status == 69)
+    #expect(try home.coffer("status --details").status == 69)
   }
 
   @Test
-  func `vault status says that a vault is read only for who asks, and then compares the pin and leaves it`() throws {
+  func `status --details says that a vault is read only for who asks, and then compares the pin and leaves it`() throws {
     let home = try Home.withVault()
     try home.transcript("vault set a", in: "1")
-    #expect(try home.coffer("vault status").out.contains("pin         up to date\n"))
+    #expect(try home.coffer("status --details").out.contains("pin         up to date\n"))
     let other: uid_t = geteuid() == 0 ? 65534 : geteuid()
     let files = try FileManager.default.subpathsOfDirectory(atPath: home.path).map { "\(home.path)/\($0)" } + [home.path]
     for file in files { chown(file, other, other) }
@@ -194,22 +218,25 @@ struct VaultCommandTests {
     for file in vault { chmod(file, 0o400) }
     chmod(folder, 0o500)
     defer { chmod(folder, 0o700) }
-    let status = try home.run(as: other, ["vault", "status"])
+    let status = try home.run(as: other, ["status", "--details"])
     guard status.status != 126, status.status != 127 else { try Test.skip("another user cannot run the program here") }
     #expect(status.status == 0, "\(status)")
     #expect(
       status.text.contains("pin         compared, and left as it was: the vault is read only here\n"), "\(status.text)")
     #expect(status.text.contains("items       1\n"))
-    let json = try home.run(as: other, ["vault", "status", "--json"])
+    let json = try home.run(as: other, ["status", "--details", "--json"])
     #expect(json.text.contains(#""pin":"unchanged""#), "\(json.text)")
     let write = try home.run(as: other, ["vault", "delete", "a"])
     #expect(write.status == 74, "\(write)")
   }
 
-  @Test(arguments: ["get a", "list", "set a", "show a", "delete a", "verify", "status", "find x"])
-  func `without a vault every vault command exits with 78`(command: String) throws {
+  @Test(arguments: [
+    "vault get a", "vault list", "vault set a", "vault show a", "vault delete a", "vault verify", "status --details",
+    "vault find x",
+  ])
+  func `without a vault every command that needs one exits with 78`(command: String) throws {
     let home = try Home()
-    let answer = try home.coffer("vault \(command)", in: Data("x".utf8))
+    let answer = try home.coffer(command, in: Data("x".utf8))
     #expect(answer.status == 78 && answer.err.contains("\n  try: "))
   }
 

@@ -9,10 +9,10 @@ struct VaultNameTests {
     let home = try Home.withVault()
     try home.transcript("vault set a", in: "mine")
     let other = home.path + "/other.sqlite"
-    try home.transcript("vault name add work \(other) -q")
-    try home.transcript("vault name list", out: "work  \(other)\n")
-    try home.transcript("vault name list --json", out: #"[{"name":"work","path":"\#(other)"}]"# + "\n")
-    try home.transcript("--vault work vault init --new-key-file \(home.path)/otherkey -q")
+    try home.transcript("vault use work \(other) -q")
+    try home.transcript("vault use", out: "work\t\(other)\n")
+    try home.transcript("vault use --json", out: #"[{"name":"work","path":"\#(other)"}]"# + "\n")
+    try home.transcript("--vault work init --new-key-file \(home.path)/otherkey -q")
     let key = ["COFFER_KEY_FILE": home.path + "/otherkey"]
     try home.transcript("--vault work vault set b", in: "theirs", with: key)
     try home.transcript("vault --vault=work get b", with: key, out: "theirs")
@@ -25,33 +25,33 @@ struct VaultNameTests {
     }
     try expectPath("./work")
     try home.transcript("vault get a", out: "mine")
-    try home.transcript("vault name remove work")
+    try home.transcript("vault use work --remove")
     try expectPath("work")
-    try home.transcript("vault name remove work", err: "no vault has the name", exit: 1)
+    try home.transcript("vault use work --remove", err: "no vault has the name", exit: 1)
   }
 
   @Test
   func `a mistyped name is no file, and the names that there are are told`() throws {
     let home = try Home.withVault()
-    try home.transcript("vault name add work \(home.path)/work.sqlite -q")
+    try home.transcript("vault use work \(home.path)/work.sqlite -q")
     try home.transcript("set theme dark --plain")
     for line in [
-      "vault list", "vault get a", "vault set a --generate", "vault log", "vault pin show", "vault backup b",
+      "vault list", "vault get a", "vault set a --generate", "vault log", "vault pin show", "backup b",
       "vault rotate --yes",
       "unlock", "lock", "get token", "set token --secret --generate", "run --env A=coffer://a -- true",
-      "vault merge \(home.path)/x", "init --new-key-file \(home.path)/no", "vault restore \(home.path)/x",
+      "merge \(home.path)/x", "init --new-key-file \(home.path)/no", "restore \(home.path)/x",
     ] {
       try home.transcript(
         "--vault wrok \(line)",
         err: """
           coffer: 'wrok': no vault has the name, and no file here either (\(FileManager.default.currentDirectoryPath)/wrok)
-            try: did you mean work? the names are work; coffer vault name add wrok PATH gives a vault this one
+            try: did you mean work? the names are work; coffer vault use wrok PATH gives a vault this one
 
           """, exit: line.hasPrefix("run") ? 125 : 78)
     }
     try home.transcript(
-      "vault list", with: ["COFFER_VAULT": "nope"], err: "the names are work; coffer vault name add nope", exit: 78)
-    try home.transcript("vault merge wokr", err: "did you mean work?", exit: 78)
+      "vault list", with: ["COFFER_VAULT": "nope"], err: "the names are work; coffer vault use nope", exit: 78)
+    try home.transcript("merge wokr", err: "did you mean work?", exit: 78)
     try home.transcript("vault list --vault \(home.path)/nope", err: "there is no vault", exit: 78)
     try home.transcript("get token --vault \(home.path)/nope", err: "there is no vault", exit: 78)
     // Commands without a vault work, and a new vault may be made anywhere.
@@ -62,29 +62,29 @@ struct VaultNameTests {
 
   @Test(arguments: ["a/b", ".a", "", "a b", "a\u{202E}b", "a\u{200B}", "a\u{7}b", "a\u{2066}b"])
   func `what looks like a path is no name`(name: String) throws {
-    try Home().transcript("vault name add '\(name)' /tmp/x", err: "a vault's name has no slash", exit: 64)
+    try Home().transcript("vault use '\(name)' /tmp/x", err: "a vault's name has no slash", exit: 64)
   }
 
   @Test
   func `a name stays with its vault, unless another takes it with --replace, which is told`() throws {
     let home = try Home()
-    try home.transcript("vault name add work /tmp/one", err: "work is the vault at /tmp/one\n")
-    try home.transcript("vault name add work /tmp/one", err: "work is the vault at /tmp/one\n")
+    try home.transcript("vault use work /tmp/one", err: "work is the vault at /tmp/one\n")
+    try home.transcript("vault use work /tmp/one", err: "work is the vault at /tmp/one\n")
     try home.transcript(
-      "vault name add work /tmp/two",
+      "vault use work /tmp/two",
       err: "coffer: 'work': another vault has the name (/tmp/one)\n  try: choose another name; --replace takes it", exit: 73)
-    try home.transcript("vault name list", out: "work  /tmp/one\n")
+    try home.transcript("vault use", out: "work\t/tmp/one\n")
     try home.transcript(
-      "vault name add --replace work /tmp/two", err: "work is the vault at /tmp/two, and no more the one at /tmp/one\n")
-    try home.transcript("vault name list", out: "work  /tmp/two\n")
+      "vault use --replace work /tmp/two", err: "work is the vault at /tmp/two, no longer the one at /tmp/one\n")
+    try home.transcript("vault use", out: "work\t/tmp/two\n")
   }
 
   @Test
   func `an export and a backup are read where they are, and a backup is not written`() throws {
     let home = try Home.withVault()
     try home.transcript("vault set a", in: "1")
-    try home.transcript("vault backup \(home.path)/backup -q")
-    try home.transcript("vault export \(home.path)/export --new-key-file \(home.path)/exportkey -q")
+    try home.transcript("backup \(home.path)/backup -q")
+    try home.transcript("export \(home.path)/export --new-key-file \(home.path)/exportkey -q")
     let key = ["COFFER_KEY_FILE": home.path + "/exportkey"]
     try home.transcript("--vault \(home.path)/export vault get a", with: key, out: "1", err: "for the first time")
     try home.transcript("--vault \(home.path)/backup vault get a", out: "1", err: "a copy of vault")

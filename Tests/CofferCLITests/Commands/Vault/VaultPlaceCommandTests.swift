@@ -20,7 +20,7 @@ struct VaultPlaceCommandTests {
     // Set but empty, as shells leave it, it counts as unset.
     try home.transcript("vault list", with: ["COFFER_VAULT": ""])
     try home.transcript("vault list --vault ''", err: "the place of the vault is empty", exit: 64)
-    #expect(try home.coffer("env --vault \(other.vault)").out.contains("vault     \(other.vault)\n"))
+    #expect(try home.coffer("status --paths --vault \(other.vault)").out.contains("vault     \(other.vault)\n"))
     #expect(try home.coffer("status --json --vault \(other.vault)").out.contains(try other.vaultID()))
     #expect(try home.coffer("doctor --json --vault \(home.path)/data/none").out.contains("there is no vault yet"))
     try home.transcript("tour --vault \(other.vault)", err: "the tour makes a vault of its own", exit: 64)
@@ -33,12 +33,12 @@ struct VaultPlaceCommandTests {
     home.environment["COFFER_VAULT"] = place
     home.environment["COFFER_KEY_FILE"] = home.path + "/key"
     try home.transcript("init --quiet --new-key-file \(home.path)/key")
-    try home.transcript("set token --secret", in: "tok")
+    try home.transcript("set token --domain coffer", in: "tok")
     try home.transcript("get token --quiet", out: "tok")
-    try home.transcript("vault backup --quiet \(home.path)/copy")
+    try home.transcript("backup --quiet \(home.path)/copy")
     try home.transcript("vault set x", in: "1")
-    #expect(try home.coffer("vault restore \(home.path)/copy").status == 0)
-    try home.transcript("vault list", out: "coffer  token\n")
+    #expect(try home.coffer("restore \(home.path)/copy").status == 0)
+    #expect(try home.listed() == ["coffer/token"])
     #expect(home.exists("elsewhere/v.sqlite") && !home.exists("data"))
     let there = try #require(
       try home.program(["sh", "-c", "cd \(home.path)/elsewhere && \(Home.coffer) vault get coffer token --vault v.sqlite"]))
@@ -65,7 +65,7 @@ struct VaultPlaceCommandTests {
   func `a place on a server of another kind is refused, and no more of it than its scheme is repeated`() throws {
     let home = try Home.withVault()
     let place = "mysql://ada:hunter2@db.example.com/team#main"
-    for line in ["vault list", "vault set a --generate", "vault backup \(home.path)/copy", "init", "vault join \(place)"] {
+    for line in ["vault list", "vault set a --generate", "backup \(home.path)/copy", "init", "vault join \(place)"] {
       let words = line.hasPrefix("vault join") ? line : "\(line) --vault \(place)"
       let answer = try home.coffer(words)
       #expect(answer.status == 77 && answer.err.contains("opens no vaults on servers of this kind (mysql://…)"), "\(answer.err)")
@@ -76,7 +76,28 @@ struct VaultPlaceCommandTests {
     // Text that is no URL is a path.
     try home.transcript("vault list --vault ./postgresql://x", err: "there is no vault", exit: 78)
     try home.transcript("vault list --vault \(home.path)/http:", err: "there is no vault", exit: 78)
-    #expect(try home.coffer("doctor", with: ["COFFER_VAULT": place]).status == 2)
+  }
+
+  @Test(arguments: [
+    "vault list", "list", "get a", "set a b --plain", "status", "status --paths", "doctor", "generate", "status --agent",
+    "init", "lock",
+  ])
+  func `a place in COFFER_VAULT that cannot be one is one error for every command`(line: String) throws {
+    let home = try Home.withVault()
+    for (place, status, what) in [
+      ("etcd://x", 77, "opens no vaults on servers of this kind (etcd://…)"), ("mirror:", 64, "a mirror is a file"),
+      ("~/v", 64, "did not expand the ~"), ("postgresql://a:b@h/d#n", 64, "a password does not belong in a vault's place"),
+    ] as [(String, Int32, String)] {
+      try home.transcript(line, with: ["COFFER_VAULT": place], err: what, exit: status)
+    }
+  }
+
+  @Test
+  func `a vault named as a mirror is said to be a vault, and a folder a folder`() throws {
+    let home = try Home.withVault()
+    try home.transcript("vault list --vault mirror:\(home.vault)", err: "this is a vault, and no mirror", exit: 77)
+    try home.transcript("vault list --vault mirror:/tmp", err: "a folder stands where a file should be (/tmp)", exit: 77)
+    try home.transcript("vault list --vault mirror:\(home.path)/no", err: "coffer vault mirror FILE --vault URL makes", exit: 78)
   }
 
   @Test
@@ -87,7 +108,7 @@ struct VaultPlaceCommandTests {
     home.environment["COFFER_KEY_FILE"] = nil
     let key = "--key-file \(other.path)/key"
     try home.transcript("unlock --quiet --vault \(other.vault) \(key)")
-    let status = try home.coffer("agent status --json --vault \(other.vault)").out
+    let status = try home.coffer("status --agent --json --vault \(other.vault)").out
     #expect(status.contains(other.vault.replacing("/", with: "\\/")) || status.contains(other.vault), "\(status)")
     try home.transcript("vault get a --vault \(other.vault)", out: "theirs")
     let there = try #require(

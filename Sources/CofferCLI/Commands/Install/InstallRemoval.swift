@@ -1,0 +1,67 @@
+internal import ArgumentParser
+internal import Coffer
+internal import CofferPlatform
+internal import CofferTerminal
+internal import FoundationEssentials
+internal import SystemPackage
+
+/// `coffer install --remove`: removes the files of an install, and nothing else. If one was changed since, nothing is removed.
+///
+/// Folders that install made go if they are empty, except those above the prefix.
+struct InstallRemoval {
+  let prefix: FilePath
+
+  func perform(json: Bool, _ context: Context) throws {
+    let record = try InstallRecord(prefix: prefix)
+    guard !record.isEmpty else {
+      throw StoreError(
+        .notFound, "no coffer install put anything there", place: prefix.string, cure: "--prefix DIR, as it was given to install")
+    }
+    try record.checkWays("nothing was removed", otherwise: "remove by hand what \(record.file) lists")
+    let there = try record.marks.keys.sorted { $0.string < $1.string }.filter { path in
+      guard let mark = try InstalledFile.mark(at: path) else { return false }
+      guard record.has(mark, at: path) else { throw Self.changed(path) }
+      return true
+    }
+    // The record last: the remains of an interrupted command are still known.
+    for path in there + [record.file] {
+      guard path.withPlatformString({ unlink($0) }) == 0 || errno == ENOENT else {
+        throw StoreError(errno: errno, "remove the file", place: path)
+      }
+    }
+    for folder in record.folders.sorted(by: { $0.length > $1.length }) {
+      // A link in place of a folder stays too. The installed files are gone by now, so that another program's folder is no
+      // failure.
+      guard folder.withPlatformString({ rmdir($0) }) != 0, ![ENOENT, ENOTDIR, ENOTEMPTY, EEXIST].contains(errno) else { continue }
+      context.note("this folder stays: \(StoreError(errno: errno, "remove the folder", place: folder).facts)")
+    }
+    if json { return try Output.line(JSONText.encode(["removed": there.map(\.string)])) }
+    if Display.output.isTerminal {
+      try Output.line("\(Sign.doneAtTerminal)removed \(counted(there.count, "file")) below \(prefix), coffer among them")
+    } else {
+      for path in there { try Output.line("removed  \(path)") }
+    }
+    context.note("the vault, the preferences, and what git and docker were told of coffer stay")
+  }
+
+  private static func changed(_ path: FilePath) -> StoreError {
+    StoreError(
+      .refused, "this is not what coffer install put there; nothing was removed", place: path.string,
+      cure: "move it away, or coffer install --replace, then coffer install --remove")
+  }
+}
+
+/// The folder of `bin`, `share` and `lib`.
+enum InstallPrefix {
+  /// - Parameter given: the value of `--prefix`; nil for `~/.local`.
+  static func path(_ given: String?) throws -> FilePath {
+    if let given {
+      guard !given.contains("\n") else { throw Failure.usage("the prefix has a newline in it", try: "--prefix DIR") }
+      return FilePath(FileManager.default.currentDirectoryPath).pushing(FilePath(given)).lexicallyNormalized()
+    }
+    guard let home = ProcessEnvironment.value("HOME") else {
+      throw Failure.usage("HOME is not set, so there is no ~/.local", try: "--prefix DIR")
+    }
+    return FilePath(home).appending(".local")
+  }
+}

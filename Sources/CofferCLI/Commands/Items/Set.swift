@@ -1,0 +1,255 @@
+internal import ArgumentParser
+internal import Coffer
+internal import CofferFormats
+internal import CofferStorage
+internal import CofferTerminal
+internal import CofferVault
+
+struct SetCommand: OpeningCommand, TwoStoreCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "set", abstract: "Store a secret or a preference.",
+    discussion: """
+      Without VALUE it is a secret. It comes from the prompt, standard input, --file, --fd or --generate, and is stored in the \
+      vault: as the item NAME, or with --domain as a key of that domain. With VALUE it is a preference, which anyone with the \
+      file can read; a new one needs --plain. A name that is stored already stays where it is. With --secret a preference moves \
+      into the vault, and its plain copy is scrubbed. Label and attributes that are not given stay. An expiry does not, unless \
+      --expires keep. 'coffer revert' brings a replaced secret back.
+      """, aliases: ["add", "insert", "store"])
+
+  @Argument(help: "SERVICE/ACCOUNT of a secret; the key of a preference.", completion: Completions.names) var name: String?
+  @Argument(parsing: .allUnrecognized, help: ArgumentHelp("The value of a preference.", valueName: "value")) var words: [String] =
+    []
+  @Flag(name: .customLong("plain"), help: "A new name is a preference: readable in a property list.") var plain = false
+  @Flag(name: .customLong("secret"), help: "A preference becomes a secret and moves into the vault.") var secret = false
+  @Option(help: ArgumentHelp("A name for people.", valueName: "text")) var label: String?
+  @Option(help: ArgumentHelp("When the value stops being handed out: 30d, 12h, 2026-12-31, never, keep.", valueName: "when"))
+  var expires: String?
+  @Option(help: ArgumentHelp("Store a secret field of an existing item, beside its value.", valueName: "name"))
+  var field: String?
+  @Option(help: ArgumentHelp("An attribute to find the item by; may be repeated.", valueName: "name=value"))
+  var attribute: [String] = []
+  @Option(
+    help: ArgumentHelp(
+      "A preference's type: bool, int, float, string, date, data or json; a secret's media type, as text/plain.",
+      valueName: "type"), completion: .list(PlainType.allCases.map(\.rawValue)))
+  var type: String?
+  @Flag(help: "Fail if there is such an item.") var create = false
+  @Option(help: ArgumentHelp("Fail unless the item is at this revision (see 'coffer show').", valueName: "number"))
+  var ifRevision: UInt64?
+  @Option(help: .exactService, completion: Completions.services) var service: String?
+  @Option(help: .exactAccount, completion: Completions.accounts) var account: String?
+  @OptionGroup var store: StoreChoice
+  @OptionGroup(title: "History") var past: HistoryOptions
+  @OptionGroup(title: "Where the value comes from") var source: ValueOptions
+  @OptionGroup(title: "Unlocking") var unlocking: UnlockingOptions
+  @OptionGroup var options: AnswerOptions
+
+  func validate() throws {
+    // Every word that is no option arrives here: only a number may begin with a hyphen.
+    if let option = words.first(where: { $0.hasPrefix("-") && $0.count > 1 && Double($0) == nil }) {
+      throw ValidationError("unknown option '\(option.prefix { $0 != "=" })'")
+    }
+    guard !(plain && secret) else { throw ValidationError("--plain and --secret exclude each other") }
+    guard !create || ifRevision == nil else {
+      throw ValidationError("--create asks for no item, and --if-revision for one: give one of them")
+    }
+    guard service == nil || name == nil else { throw ValidationError("give a name or --service, not both") }
+    guard account == nil || service != nil else { throw ValidationError("--account belongs to --service") }
+    if let type, plainType == nil, !type.isEmpty, !type.contains("/") {
+      throw ValidationError("--type takes bool, int, float, string, date, data or json, or a media type such as text/plain")
+    }
+    guard !describesItem || !(plain || (!words.isEmpty && !isOfVault)) else {
+      throw ValidationError("a preference has no label, attributes, fields, expiry or history")
+    }
+    guard !(secret || isOfVault) || plainType == nil else {
+      throw ValidationError("--type \(type ?? "") is the type of a preference, not of a secret")
+    }
+  }
+
+  private var plainType: PlainType? { type.flatMap(PlainType.init) }
+  private var mediaType: String { plainType == nil ? type ?? "" : "" }
+  /// Whether the options describe an item, which a preference is not.
+  var describesItem: Bool {
+    field != nil || label != nil || !attribute.isEmpty || expires != nil || !mediaType.isEmpty || create || ifRevision != nil
+      || past.isGiven
+  }
+  private var isOfVault: Bool { store.onlyItems || service != nil }
+
+  func perform(_ context: Context) throws {
+    var item = ItemArguments()
+    // The words of `coffer vault set` are SERVICE and ACCOUNT.
+    let account = store.onlyItems ? words.first : nil
+    (item.name, item.account, item.service, item.exactAccount) = (name, account, service, self.account)
+    guard words.count <= (store.onlyItems ? 1 : isOfVault ? 0 : words.count) else { throw SecretArguments.refusal("a value") }
+    if let name, plain || !words.isEmpty, !isOfVault { try StoredName.check(name) }
+    guard !isOfVault, let key = try store.key(item, context) else {
+      guard words.isEmpty || store.onlyItems else { throw SecretArguments.refusal("the value of a secret") }
+      return try storeItem(item.words, nil, context)
+    }
+    try PreferenceWrite(command: self, key: key, type: plainType).perform(context) {
+      try storeItem(item.words, key, context)
+    }
+  }
+
+  /// Stores the secret, as the key's if that is there or meant.
+  private func storeItem(_ words: ItemWords, _ key: DomainKey?, _ context: Context) throws {
+    guard words.isExact || !words.service.hasSuffix("/") || words.account != nil else {
+      throw Failure.usage("the name '\(Printable.line(words.service))' ends with a slash", try: "SERVICE/ACCOUNT")
+    }
+    let written = try key.flatMap { $0.isExact ? try $0.item : nil } ?? words.name()
+    let expiry = try expires.map { try Expiry($0) }
+    var metadata = ItemMetadata(
+      label: label ?? "", contentType: mediaType, attributes: try Attributes.parse(attribute), expires: expiry?.date)
+    try NewName.check(written)
+    try FieldName.check(field)
+    try MediaType.check(mediaType)
+    try source.claimInput(context)
+    let items = try context.items()
+    let name = try named(written, words, key, items)
+    let old = try items.item(name)
+    if create, old != nil {
+      throw StoreError(
+        .alreadyExists, "there is such an item already", key: name.description, cure: "leave --create out to replace it")
+    }
+    if !metadata.attributes.isEmpty, var kept = old?.metadata.attributes {
+      Attributes.merge(metadata.attributes, into: &kept)
+      metadata.attributes = kept
+    }
+    if expiry == .keep { metadata.expires = old?.metadata.expires }
+    let value = try source.read("value of \(name)", context)
+    let stored = try items.set(
+      SecretForm(value, metadata: metadata), for: name, if: condition, keeping: past.keeping(old, context))
+    tell(old, stored, context)
+    if options.json { try Output.line(JSONText.encode(ItemJSON(stored))) }
+  }
+
+  /// An existing item is found as in other commands: nobody could tell two items of one spelling apart.
+  private func named(_ written: ItemName, _ words: ItemWords, _ key: DomainKey?, _ items: VaultItems) throws -> ItemName {
+    let isKey = try key.map { try $0.isExact || items.item($0.item) != nil } ?? false
+    let found: ItemName? =
+      if isKey { try key?.item } else if field != nil { try words.item(in: items).name } else {
+        // A service alone is a new name, although it has items.
+        try whole(words, items) ?? words.whole(in: items)?.name
+          ?? items.itemIfAny(service: written.service, account: written.account)?.name
+      }
+    let name = try found ?? (words.isExact ? written : items.spelling(of: written))
+    return try field.map { try name.field(named: $0) } ?? name
+  }
+
+  /// The item whose service is the whole word, and whose account is empty.
+  private func whole(_ words: ItemWords, _ items: VaultItems) throws -> ItemName? {
+    let (service, account) = try words.named()
+    return account == nil ? try items.item(ItemName(service: service, account: ""))?.name : nil
+  }
+
+  private func tell(_ old: VaultItem?, _ item: VaultItem, _ context: Context) {
+    guard let old else { return context.done("stored '\(item.name)'") }
+    if old.metadata.expires != nil, expires == nil {
+      context.note("the new value does not expire; use --expires to set a date, or --expires keep to keep the old one")
+    }
+    if label == "", !item.metadata.label.isEmpty {
+      context.note("the label stays as it was; coffer edit --label '' clears it")
+    }
+    context.done(
+      item.history > 0
+        ? "replaced '\(item.name)'; \(CommandText.vault("revert", item.name, String(old.revision))) brings the old value back"
+        : "replaced '\(item.name)'; the old value is gone")
+  }
+
+  private var condition: WriteCondition {
+    if create { return .absent }
+    return ifRevision.map(WriteCondition.revision) ?? .always
+  }
+}
+
+/// `coffer set` for a word that may be the key of a preference. The place of a stored value decides; a new one is a secret,
+/// unless --plain.
+private struct PreferenceWrite {
+  let command: SetCommand
+  let key: DomainKey
+  let type: PlainType?
+
+  private var name: String { key.name }
+  private var router: ShellRouter { key.router }
+  private var value: String? { command.words.first }
+  private var source: ValueOptions { command.source }
+
+  /// - Parameter storeSecret: stores the secret instead.
+  func perform(_ context: Context, orSecret storeSecret: () throws -> Void) throws {
+    guard value == nil || !command.secret else { throw SecretArguments.refusal("the secret") }
+    guard command.words.count <= 1 else {
+      throw Failure.usage("several values were given (not repeated here)", try: "quotes around a value with spaces")
+    }
+    guard value == nil || !source.isExplicit else {
+      throw Failure.usage("the value was given twice", try: "an argument, or one of --file, --fd, --stdin, --generate")
+    }
+    try StoredName.check(name)
+    guard let stored = try router.plain.load(name) else {
+      guard value != nil || command.plain || type != nil else { return try storeSecret() }
+      try checkIsNew(context)
+      return try store(type ?? .string, context)
+    }
+    guard !command.describesItem else {
+      throw Failure.usage(
+        "'\(Printable.line(name))' is a preference, which has no such options",
+        try: "coffer set \(CommandText.quoted(name)) --secret to move it into the vault first")
+    }
+    if command.secret { return try move(stored, context) }
+    try store(type ?? PlainType(of: stored), context)
+  }
+
+  /// Checks that no secret has the name, as far as that is known without a question: a preference never unlocks the vault.
+  private func checkIsNew(_ context: Context) throws {
+    switch router.lookUp(name, andItems: !key.isExact) {
+    case .there:
+      guard command.plain else { throw SecretArguments.refusal("the secret") }
+      throw StoreError(
+        .refused, "the name is that of a secret in the vault", key: name,
+        cure: "coffer set \(name) without --plain stores a new secret, coffer delete \(name) removes it first")
+    case .absent: break
+    case .unknown(let error):
+      // A locked vault is usual; the user should know any other failure.
+      guard command.plain, let failure = Failure.of(error), failure.status != .locked else { break }
+      context.note("whether the vault holds it too is unknown: \(failure.what)")
+    }
+    guard command.plain else {
+      throw Failure.usage(
+        "'\(Printable.line(name))' is new, and a value on the command line is not secret",
+        try:
+          "--plain to store a preference that anyone with the file can read; for a secret, coffer set \(CommandText.quoted(name))"
+      )
+    }
+  }
+
+  private func store(_ type: PlainType, _ context: Context) throws {
+    if value == nil { try source.claimInput(context) }
+    let form = try form(type, context)
+    try DefaultsStore.checkStorable(form, under: name)
+    try router.writablePlain().save(form, for: name)
+    try router.finish()
+    if command.options.json {
+      return try Output.line(JSONText.encode(["domain": router.domain, "key": name, "store": "defaults"]))
+    }
+    context.done("stored the preference '\(name)' of \(router.domain)")
+  }
+
+  private func form(_ type: PlainType, _ context: Context) throws -> PlainForm {
+    if let value { return try type.parse(value) }
+    guard source.isExplicit || source.usesStandardInput else {
+      throw Failure.usage("there is no value", try: "coffer set \(CommandText.quoted(name)) VALUE, or standard input")
+    }
+    let bytes = try source.read("value", context)
+    if type == .data { return .data(bytes.withUnsafeBytes { PlainBytes.data($0) }) }
+    let text = bytes.withUnsafeBytes { PlainBytes.text($0) }
+    guard let text else { throw Failure.usage("the value is not UTF-8 text", try: "--type data for bytes") }
+    return try type.parse(text)
+  }
+
+  private func move(_ stored: PlainForm, _ context: Context) throws {
+    if source.isExplicit { try source.claimInput(context) }
+    // Before the question for a value.
+    guard try !router.existingVault().contains(name) else { throw router.inBoth(name) }
+    let given = source.isExplicit ? try SecretForm(source.read("secret for \(name)", context)) : try PlainBytes.secret(stored)
+    try router.moveToVault(name, stored, as: given)
+  }
+}

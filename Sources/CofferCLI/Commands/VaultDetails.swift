@@ -1,0 +1,118 @@
+internal import Coffer
+internal import CofferAgent
+internal import CofferMemory
+internal import CofferTerminal
+internal import CofferVault
+
+/// What the unlocked vault says of itself.
+enum VaultDetails {
+  static func show(_ context: Context) throws {
+    let found = try Found(context)
+    let settings = Settings(context)
+    let answer = Answer(
+      context.places.vault.description, found,
+      Answer.History(keep: settings.historyKeep, trashDays: settings.trashDays, deleted: found.deleted))
+    if context.json { return try Output.line(JSONText.encode(answer)) }
+    var rows = [
+      ["vault", answer.path], ["id", answer.id], ["items", String(answer.items)], ["generation", String(answer.generation)],
+      ["epoch", String(answer.epoch)], ["created", moment(answer.created)], ["rotated", moment(answer.rotated)],
+    ]
+    rows += [
+      ["pin", found.description.pin.meaning], ["log", "\(answer.log) entries"],
+      [
+        "memory",
+        answer.memory.unlockedBytes == 0 ? "locked" : "\(answer.memory.unlockedBytes) bytes may reach swap; raise ulimit -l",
+      ],
+    ]
+    rows.append(["history", answer.history.meaning])
+    rows += answer.slots.map { ["slot", $0.id, $0.opens, Printable.line($0.label)] }
+    if answer.oldBytesRemain { rows.append(["old bytes", "still in the file; the next command that writes removes them"]) }
+    try Sheet.show(rows)
+  }
+
+  /// The report of the process that has the vault open.
+  private struct Found {
+    let id: VaultID
+    let description: HeldVaultDescription
+    /// Restorable items and fields.
+    let deleted: Int
+
+    init(_ context: Context) throws {
+      switch try context.openedVault() {
+      case .byAgent(let agent):
+        guard let held = try agent.status().unlocked else { throw CredentialSources.nothing(context.places.vault) }
+        (id, description, deleted) = (held, try agent.ask(Calls.describe), try agent.deleted().count)
+      case .here(let vault):
+        let memory = SecretMemory.report
+        description = HeldVaultDescription(
+          status: try vault.status(), pin: try vault.pinStatus(), log: try vault.logLength(), lockedBytes: memory.lockedBytes,
+          unlockedBytes: memory.unlockedBytes)
+        (id, deleted) = (vault.id, try vault.deleted().count)
+      }
+    }
+  }
+
+  private static func moment(_ text: String) -> String {
+    guard Output.isTerminal, let date = Moment.parse(text) else { return text }
+    let time = LocalTime()
+    return "\(time.minute(date)) (\(time.ago(date)))"
+  }
+
+  private struct Answer: Encodable {
+    let path: String, id: String, items: Int, generation: UInt64, epoch: UInt64, created: String, rotated: String
+    let pin: String, log: Int, memory: Memory
+    let slots: [SlotJSON]
+    let oldBytesRemain: Bool
+    let history: History
+    struct History: Encodable {
+      let keep: Int, trashDays: Int, deleted: Int
+
+      var meaning: String {
+        let former = keep == 0 ? "no former values are kept" : "\(keep) former values are kept of an item"
+        let trash =
+          trashDays == 0 ? "what is deleted is gone" : "what is deleted can be brought back for \(trashDays) days"
+        return "\(former); \(trash), now \(deleted)"
+      }
+    }
+    struct Memory: Encodable { let lockedBytes: Int, unlockedBytes: Int }
+
+    init(_ path: String, _ found: Found, _ history: History) {
+      let status = found.description.status
+      self.history = history
+      self.path = path
+      id = found.id.description
+      items = status.items
+      generation = status.generation
+      epoch = status.epoch
+      created = Moment.text(status.created)
+      rotated = Moment.text(status.rotated)
+      pin = found.description.pin.word
+      log = found.description.log
+      memory = Memory(lockedBytes: found.description.lockedBytes, unlockedBytes: found.description.unlockedBytes)
+      slots = status.slots.map(SlotJSON.init)
+      oldBytesRemain = status.oldBytesRemain
+    }
+  }
+}
+
+extension PinStatus {
+  var word: String {
+    switch self {
+    case .none: "none"
+    case .firstUse: "firstUse"
+    case .upToDate: "upToDate"
+    case .unchanged: "unchanged"
+    case .notWritten: "notWritten"
+    }
+  }
+
+  var meaning: String {
+    switch self {
+    case .none: "none: an older copy of the whole file is not noticed"
+    case .firstUse: "first seen just now"
+    case .upToDate: "up to date"
+    case .unchanged: "compared, and left as it was: the vault is read only here"
+    case .notWritten: "compared, but it could not be written"
+    }
+  }
+}

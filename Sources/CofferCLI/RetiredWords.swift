@@ -1,0 +1,28 @@
+internal import CofferTerminal
+
+/// The commands' former names, so that an error can give the present one. Completion and help do not know them.
+enum RetiredWords {
+  private static let names: [String: String] = [
+    "explain": "coffer show NAME", "keys": "coffer doctor --keys SCHEMA", "env": "coffer status --paths",
+    "uninstall": "coffer install --remove", "credential": "coffer helper", "auth": "coffer login, logout, token or status",
+    "auth login": "coffer login", "auth logout": "coffer logout", "auth token": "coffer token", "auth status": "coffer status",
+    "auth refresh": "coffer token --fresh", "auth switch": "coffer login HOST --account NAME",
+    "auth provider": "coffer provider", "auth setup-git": "coffer install --git", "provider show": "coffer provider list",
+    "vault init": "coffer init", "vault export": "coffer export", "vault import": "coffer import",
+    "vault backup": "coffer backup", "vault restore": "coffer restore", "vault merge": "coffer merge",
+    "vault status": "coffer status", "vault deleted": "coffer list --deleted", "vault name": "coffer vault use",
+    "vault recover": "coffer recover", "defaults watch": "coffer watch --plain --domain DOMAIN",
+    "defaults explain": "coffer show KEY --domain DOMAIN", "agent start": "coffer agent run --detach, or coffer unlock",
+    "agent status": "coffer status", "secret-service uninstall": "coffer secret-service install --remove",
+  ]
+
+  /// The error for words that begin with such a name; nil for others.
+  static func refusal(_ words: ArraySlice<String>) -> Failure? {
+    for count in [3, 2, 1] where words.count >= count {
+      let name = words.prefix(count).joined(separator: " ")
+      guard let new = names[name] else { continue }
+      return .usage("there is no command '\(name)'", try: new)
+    }
+    return nil
+  }
+}

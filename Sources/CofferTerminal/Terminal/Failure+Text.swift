@@ -1,0 +1,16 @@
+extension Failure {
+  /// ``text`` for a person at a terminal. It names the program where another one may have started it.
+  ///
+  /// - Parameter command: the cure, where it is a command line by itself, which is printed behind the text.
+  package func text(for display: Display, without command: String?) -> String {
+    guard display.isTerminal, status != .interrupted else { return text }
+    let program = Output.isTerminal ? nil : "coffer: "
+    let name = key.map { (program ?? "") + Style.bold.text(Printable.line($0), display) + ": " } ?? program
+    let told = name == nil ? story.prefix(1).uppercased() + story.dropFirst() : story
+    let (question, rest) = meaning
+    let end = told.last.map { ".?!…".contains($0) } ?? true ? "" : "."
+    let asked = question.map { " " + $0.prefix(1).uppercased() + $0.dropFirst() } ?? ""
+    let cure = command == nil && !rest.isEmpty ? "\n  try: \(rest)" : ""
+    return Style.red.text(Sign.failed.text(display), display) + " " + (name ?? "") + told + end + asked + cure
+  }
+}

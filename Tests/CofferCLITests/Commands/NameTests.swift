@@ -1,0 +1,126 @@
+import CofferTestSupport
+import Foundation
+import Testing
+
+@testable import CofferCLI
+
+@Suite(.tags(.process), .defaultRun)
+struct NameTests {
+  @Test(arguments: [
+    ("work/aws/dev/root", "work/aws/dev", "root"), ("github.com/ada", "github.com", "ada"), ("bank", "bank", ""),
+    ("https://example.com/a", "https://example.com/a", ""), ("/etc", "/etc", ""), ("coffer://a%2Fb/c", "a/b", "c"),
+  ])
+  func `the last slash divides a new name, unless it is a URL`(name: String, service: String, account: String) throws {
+    let home = try Home.withVault()
+    try home.transcript("set \(name)", in: "x")
+    try home.transcript("get --service \(service) --account '\(account)'", out: "x")
+    try home.transcript("get \(name)", out: "x")
+    #expect(try home.coffer("list --json").out.contains(#""service":"\#(service)""#))
+  }
+
+  @Test func `import from pass and set make the same item of one path`() throws {
+    let home = try Home.withVault()
+    try home.transcript(
+      "import -q --from json -", in: #"[{"service":"work/aws","account":"root","value":"1"}]"#, out: "added  work/aws  root\n")
+    try home.transcript("set work/aws/root", in: "2")
+    try home.transcript("get work/aws/root", out: "2")
+    #expect(try home.listed() == ["work/aws/root"])
+  }
+
+  @Test func `an item of exactly the whole name is that item, and a word that means two is ambiguous`() throws {
+    let home = try Home.withVault()
+    try home.transcript("set --service a/b", in: "whole")
+    try home.transcript("get a/b", out: "whole")
+    try home.transcript("set a/b", in: "again")
+    #expect(try home.listed() == ["a/b"])
+    try home.transcript("set --service a --account b", in: "divided")
+    try home.transcript("get a/b", err: "this is a service, and an item of the service 'a' too", exit: 2)
+    try home.transcript("get a b", out: "divided")
+    try home.transcript("set work/", in: "x", err: "ends with a slash", exit: 64)
+  }
+
+  @Test func `names of hosts have no case, other names do`() throws {
+    let home = try Home.withVault()
+    try home.transcript("set GitHub.com/ada", in: "1")
+    try home.transcript("get github.com", out: "1")
+    try home.transcript("get GITHUB.com/ada", out: "1")
+    try home.transcript("set github.COM/ada", in: "2")
+    #expect(try home.listed() == ["GitHub.com/ada"])
+    try home.transcript("get GitHub.com/Ada", err: "no item", exit: 1)
+    try home.transcript("set Bank", in: "3")
+    try home.transcript("get bank", err: "did you mean Bank?", exit: 1)
+  }
+
+  @Test func `a part of a name is enough for a person, and in a script it is a hint`() throws {
+    let home = try Home.withVault()
+    try home.transcript("set gitlab.com/ada", in: "1")
+    try home.transcript("get lab", err: "did you mean gitlab.com?", exit: 1)
+    let terminal = try PseudoTerminal()
+    let child = try terminal.coffer("get lab", in: home)
+    terminal.shows("'lab' is taken for gitlab.com/ada")
+    terminal.shows("1\r\n")
+    #expect(try child.wait() == 0)
+  }
+
+  @Test func `list of a service is that service and all below it`() throws {
+    let home = try Home.withVault()
+    for name in ["work/aws/root", "work/x", "workshop/y", "other/z"] { try home.transcript("set \(name)", in: "v") }
+    #expect(try home.listed("list work") == ["work/x", "work/aws/root"])
+    #expect(try home.listed("list work/") == ["work/x", "work/aws/root"])
+    #expect(try home.listed("list work/aws") == ["work/aws/root"])
+    #expect(try home.listed("list nothing") == [])
+  }
+
+  @Test func `a folder is renamed and deleted as a whole, all or none`() throws {
+    let home = try Home.withVault()
+    for name in ["work/aws/root", "work/x", "workshop/y", "old/x"] { try home.transcript("set \(name)", in: name) }
+    try home.transcript("rename work/ old/", err: "--replace takes the place", exit: 73)
+    #expect(try home.listed() == ["old/x", "work/x", "work/aws/root", "workshop/y"])
+    try home.transcript("rename work/ new/")
+    #expect(try home.listed() == ["new/x", "new/aws/root", "old/x", "workshop/y"])
+    try home.transcript("get new/aws/root", out: "work/aws/root")
+    #expect(try home.coffer("history new/x").status == 0)
+    try home.transcript("delete -r new", err: "-r takes a folder, which ends with a slash", exit: 64)
+    try home.transcript("delete -r nothing/", err: "the vault has nothing below this name", exit: 1)
+    try home.transcript("delete -r new/")
+    #expect(try home.listed() == ["old/x", "workshop/y"])
+    try home.transcript("undelete new/x")
+    try home.transcript("rename old/x gone/x")
+    try home.transcript("copy gone/x kept/x")
+    #expect(try home.listed() == ["gone/x", "kept/x", "new/x", "workshop/y"])
+  }
+
+  @Test func `a terminal is asked with a count before a folder goes`() throws {
+    let home = try Home.withVault()
+    for name in ["work/a", "work/b"] { try home.transcript("set \(name)", in: "v") }
+    for (line, question) in [
+      ("delete -r work/", "Delete 2 items below work/?"), ("rename work/ old/", "Rename 2 items below work/ to old/?"),
+    ] {
+      let terminal = try PseudoTerminal()
+      let child = try terminal.coffer(line, in: home)
+      terminal.shows(question)
+      terminal.type("n\n")
+      terminal.showsAll()
+      #expect(try child.wait() == 64)
+    }
+    #expect(try home.listed() == ["work/a", "work/b"])
+  }
+
+  @Test(arguments: [
+    ("explain x", "coffer show NAME"), ("keys s.json", "coffer doctor --keys SCHEMA"), ("env", "coffer status --paths"),
+    ("uninstall", "coffer install --remove"), ("credential git get", "coffer helper"), ("auth login h", "coffer login"),
+    ("auth logout h", "coffer logout"), ("auth token h", "coffer token"), ("auth status", "coffer status"),
+    ("auth refresh", "coffer token --fresh"), ("auth switch h", "coffer login HOST --account NAME"),
+    ("auth provider list", "coffer provider"), ("auth setup-git", "coffer install --git"), ("vault init", "coffer init"),
+    ("vault export f", "coffer export"), ("vault import f", "coffer import"), ("vault backup f", "coffer backup"),
+    ("vault restore f", "coffer restore"), ("vault merge f", "coffer merge"), ("vault status", "coffer status"),
+    ("vault deleted", "coffer list --deleted"), ("vault name list", "coffer vault use"), ("defaults watch d", "coffer watch"),
+    ("defaults explain d k", "coffer show KEY --domain DOMAIN"), ("agent start", "coffer agent run --detach"),
+    ("agent status", "coffer status"), ("provider show x", "coffer provider list"), ("--json --home d vault init", "coffer init"),
+    ("secret-service uninstall", "coffer secret-service install --remove"),
+  ])
+  func `a retired word gets an error that names the new one`(line: String, new: String) throws {
+    let answer = try Home().coffer(line)
+    #expect(answer.status == 64 && answer.err.contains("there is no command '") && answer.err.contains(new), "\(answer)")
+  }
+}

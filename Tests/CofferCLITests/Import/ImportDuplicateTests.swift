@@ -1,0 +1,95 @@
+import Coffer
+import CofferStorage
+import CofferTestSupport
+import CofferVault
+import Foundation
+import Testing
+
+@testable import CofferCLI
+@testable import CofferTerminal
+
+/// Items of two programs under the same names.
+@Suite(.tags(.process), .defaultRun) struct ImportDuplicateTests {
+  private let home: Home
+
+  init() throws { home = try Home.withVault() }
+
+  /// The answer's lines with a bar between their cells.
+  private func rows(_ line: String, in text: String) throws -> (rows: [String], err: String) {
+    let answer = try home.coffer(line, in: Data(text.utf8))
+    #expect(answer.status == 0, "\(answer.err)")
+    return (answer.out.split(separator: "\n").map { String($0.replacing(/[ ]{2,}|\t+/, with: "|")) }, answer.err)
+  }
+
+  @Test func `all taken names are listed, up to a screen of them, and nothing is imported`() throws {
+    let line = "import -q --from env --service app -"
+    let many = (1...23).map { "V\($0)=x\n" }.joined()
+    #expect(try home.coffer(line, in: Data(many.utf8)).status == 0)
+    let answer = try home.coffer(line, in: Data("NEW=x\n\(many)".utf8))
+    #expect(answer.status == 73 && answer.out.isEmpty)
+    #expect(answer.err.contains("23 items are there already, and nothing was imported"), "\(answer.err)")
+    #expect(answer.err.contains(": app/V1, app/V2, app/V3,") && answer.err.contains("app/V20, … and 3 more"), "\(answer.err)")
+    #expect(!answer.err.contains("app/V21"))
+    let two = try home.coffer(line, in: Data("V1=x\nNEW=x\nV2=x\n".utf8))
+    #expect(two.status == 73 && two.err.contains(": app/V1, app/V2"), "\(two.err)")
+    #expect(try home.coffer("vault get app NEW").status == 1)
+  }
+
+  @Test func `with newer, each of two items that was changed later stays, and one without a date is older`() throws {
+    func items(_ dates: [String: String?], _ value: String) -> String {
+      let items = dates.sorted { $0.key < $1.key }.map { name, date in
+        let modified = date.map { #","modified":"\#($0)-01-01T00:00:00Z""# } ?? ""
+        let item = #""service":"\#(name)","value":"\#(value)""#
+        return #"{\#(item)\#(modified)},{\#(item),"field":"pin"}"#
+      }
+      return "[\(items.joined(separator: ","))]"
+    }
+    let first = items(["a": "2020", "b": "2020", "c": "2020", "d": "2020"], "old")
+    #expect(try home.coffer("import -q --from json -", in: Data(first.utf8)).status == 0)
+    let second = items(["a": "2021", "b": "2019", "c": nil, "d": "2020", "e": nil], "new")
+    let answer = try rows("import -q --from json --on-duplicate newer -", in: second)
+    #expect(answer.rows == ["added|e", "replaced|a", "kept|b", "kept|c", "kept|d"])
+    for (name, value) in ["a": "new", "b": "old", "c": "old", "d": "old", "e": "new"] {
+      try home.transcript("vault get \(name)", out: value)
+      try home.transcript("vault get \(name) --field pin", out: value)
+    }
+  }
+
+  @Test func `with both, an item gets the first free number behind its account, and its fields follow it`() throws {
+    try home.transcript("vault set shop ada", in: "mine")
+    try home.transcript("vault set shop 'ada (2)'", in: "mine too")
+    try home.transcript("vault set note", in: "mine")
+    try home.transcript("vault set --field pin note", in: "1")
+    let text = #"""
+      [{"service":"shop","account":"ada","value":"theirs"},{"service":"shop","account":"ada","field":"pin","value":"4711"},
+       {"service":"shop","account":"ada (3)","value":"third"},{"service":"bank","value":"new"},
+       {"service":"note","field":"pin","value":"2"}]
+      """#
+    let answer = try rows("import --from json --on-duplicate both -", in: text)
+    #expect(answer.rows == ["added|shop|ada (4)", "added|shop|ada (3)", "added|bank", "added|note|pin (2)"])
+    #expect(answer.err.contains("'shop/ada' becomes 'shop/ada (4)': the vault has an item of that name"), "\(answer.err)")
+    try home.transcript("vault get shop ada", out: "mine")
+    try home.transcript("vault get shop 'ada (4)'", out: "theirs")
+    try home.transcript("vault get shop 'ada (4)' --field pin", out: "4711")
+    try home.transcript("vault get note --field pin", out: "1")
+    try home.transcript("vault get note --field 'pin (2)'", out: "2")
+    let other = try rows("import -q --from json --on-duplicate both -", in: #"[{"service":"note","value":"theirs"}]"#)
+    #expect(other.rows == ["added|note|(2)"])
+  }
+
+  @Test func `with both, no name that would look like another is made`() throws {
+    let text = #"[{"service":"no\u202ete","value":"1"}]"#
+    #expect(try home.coffer("import -q --from json -", in: Data(text.utf8)).status == 0)
+    try home.transcript(
+      "import -q --from json --on-duplicate both -", in: text, err: "changes the direction of text", exit: 64)
+  }
+
+  @Test func `the plan groups the digits of its numbers as those of its title`() throws {
+    let form = SecretForm(try Home.secret("x"))
+    let items = try (0..<1000).map { ImportedItem(name: try ItemName(service: "s", account: "\($0)"), form: form) }
+    var report = ImportReport()
+    report.added = items.map(\.name)
+    let plan = ImportPlan(ImportSource.Found(format: .json, place: "f", items: items), report)
+    #expect(plan.text == "items of Coffer, f: 1 000 items\n  new  1 000")
+  }
+}
