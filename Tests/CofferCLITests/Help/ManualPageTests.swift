@@ -15,9 +15,9 @@ struct ManualPageTests {
       #expect(names.contains(name), "\(name)")
     }
     for page in pages { #expect(page.text.utf8.allSatisfy { $0 < 0x80 }, "\(page.name)") }
-    let vault = try #require(pages.first { $0.name == "coffer-vault" }).text
-    #expect(vault.contains("coffer get") && vault.contains(#"\fB\-\-if\-revision\fR"#))
-    #expect(try Home().coffer("help --man vault").out == vault)
+    let set = try #require(pages.first { $0.name == "coffer-set" }).text
+    #expect(set.contains("coffer set") && set.contains(#"\fB\-\-if\-revision\fR"#))
+    #expect(try Home().coffer("help --man set").out == set)
   }
 
   @Test(arguments: [["mandoc", "-Tlint", "-Wwarning"], ["man", "--warnings", "-E", "UTF-8", "-l", "-Tutf8", "-Z"]])

@@ -238,7 +238,7 @@ struct LookTests {
     #expect(
       lines == [
         "\u{1B}[31m✗\u{1B}[0m \u{1B}[1mgihtub.com\u{1B}[0m: the vault has no item of this service. Did you mean github.com?",
-        "    \u{1B}[1mcoffer get github.com\u{1B}[0m",
+        "    \u{1B}[1mcoffer vault get github.com\u{1B}[0m",
       ])
     home.environment["NO_COLOR"] = "1"
     #expect(

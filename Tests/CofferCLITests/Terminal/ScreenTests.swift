@@ -98,7 +98,7 @@ struct ScreenTests {
     let lines = try Self.shown("vault log", in: home, columns: 120)
     #expect(lines.first?.wholeMatch(of: /[0-9]{1,2} [A-Z][a-z]{2}/) != nil, "\(lines)")
     for event in [
-      /[0-9:]{5}  gitlab\.example +logged in +[^ ]+, coffer/, /[0-9:]{5}  bank\/ann +deleted +[^ ]+, coffer/,
+      /[0-9:]{5}  gitlab\.example\/ada +logged in +[^ ]+, coffer/, /[0-9:]{5}  bank\/ann +deleted +[^ ]+, coffer/,
       /[0-9:]{5}  bank\/ann +changed +[^ ]+, coffer/, /[0-9:]{5}  – +unlocked by key file +[^ ]+, coffer/,
     ] {
       #expect(lines.contains { $0.wholeMatch(of: event) != nil }, "\(lines)")
