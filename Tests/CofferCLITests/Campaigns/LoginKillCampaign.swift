@@ -86,7 +86,12 @@ struct LoginKillCampaign {
   @Test func `wherever a renewal is killed, the login stands, or the server says that it is over`() throws {
     let server = try OAuthServer(.authlib)
     let home = try Home.loggedIn(server)
-    let refresh = { (tracer: [String]) in try home.start(by: tracer, ["token", "--fresh", Home.host]).end().status }
+    let refresh = { (tracer: [String]) in
+      let started = try home.start(by: tracer, ["token", "--fresh", Home.host])
+      // The token that it prints is its answer, and no trace.
+      defer { unlink(started.file) }
+      return try started.end().status
+    }
     let places = try home.calls(Self.calls, refresh)
     var outcomes: [String: Int] = [:]
     for place in chosen(places) {
