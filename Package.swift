@@ -57,6 +57,8 @@ let package = Package(
       cSettings: Context.environment["COFFER_COMMIT"].map { commit in
         [.define("COFFER_COMMIT", to: "\"\(commit.filter(\.isHexDigit))\"")]
       } ?? []),
+    // The pages of the catalogue that `coffer help` quotes.
+    .target(name: "CCofferPages"),
 
     // The system as all targets see it: its calls, files, locks and watches, and the error that tells of them.
     .target(
@@ -161,7 +163,7 @@ let package = Package(
       dependencies: [
         "Coffer", "CofferAgent", "CofferDefaults", "CofferFormats", "CofferLogin", "CofferMemory", "CofferPlatform",
         "CofferPostgres", "CofferSecretService", "CofferStorage", "CofferTerminal", "CofferVault", "CofferVaultRows",
-        "CCofferLibraries",
+        "CCofferLibraries", "CCofferPages",
         argumentParser,
         systemPackage,
       ],

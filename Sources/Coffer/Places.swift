@@ -22,7 +22,7 @@ public struct Places: Sendable, Equatable {
   /// The folder that holds all of these, if `COFFER_HOME` or a caller named one.
   public let home: FilePath?
   /// The value of `COFFER_EXPECT_VAULT` when these places were found.
-  let expectation: String?
+  package var expectation: String?
 
   /// Everything under one folder: `data/vault.sqlite`, `config/`, `state/` and `run/`.
   public init(home: FilePath) { self.init(home: home, expectation: nil) }

@@ -2,9 +2,7 @@ internal import ArgumentParser
 internal import CofferTerminal
 
 extension Arguments {
-  /// The text of `coffer` alone, `coffer help …`, `coffer vault help …` and `coffer --version`; nil for any other command line.
-  ///
-  /// - Throws: a usage failure for an unknown name.
+  /// Nil unless the line is `coffer` alone, `coffer help …`, `coffer vault help …` or `coffer --version`.
   func topic() throws -> String? {
     if given.isEmpty { return try help().text(for: .output) }
     if given == ["--version"] { return CofferCommand.configuration.version }
@@ -22,7 +20,7 @@ extension Arguments {
     return try page(path).text(for: .output)
   }
 
-  /// The help of the words' command, under its own name, even for an alias.
+  /// Under the command's own name, even for an alias.
   func help() throws -> HelpPage { try page(Self.path(words.prefix(depth))) }
 
   private static func path(_ names: some Sequence<String>) throws(Failure) -> [any ParsableCommand.Type] {
@@ -32,7 +30,7 @@ extension Arguments {
       guard let (next, isOutside) = family.named(name) else {
         let words = ["coffer", "help"] + path.map { $0.configuration.commandName ?? "" }
         throw .usage(
-          "there is no command or topic of the name '\(Printable.line(name))'",
+          "there is no command or topic '\(Printable.line(name))'",
           try: meant(name, in: path).map {
             "\(LikelyNames.asked)\((words + [$0]).joined(separator: " "))? coffer --help lists them all"
           } ?? "coffer --help")
@@ -43,8 +41,7 @@ extension Arguments {
     return path
   }
 
-  /// The likely meaning of `name` behind the words of `path`: a command of the vault, or a command or topic with a similar
-  /// name.
+  /// The likely meaning of `name` behind `path`: a command of the vault, or a similar command or topic.
   private static func meant(_ name: String, in path: [any ParsableCommand.Type]) -> String? {
     guard path.isEmpty else { return path.last?.nearest(to: name) }
     if VaultCommand.configuration.subcommands.contains(where: { $0.answers(to: name) }) { return "vault \(Printable.line(name))" }

@@ -1,19 +1,18 @@
 internal import ArgumentParser
-internal import CofferPlatform
 internal import CofferTerminal
 
-/// The command line of this process, read once: its command, its words for the parser, and its refusal, if any.
+/// The command line of this process, read once.
 struct Arguments {
   let given: [String]
   /// ``given``, the command's name first, followed by the options that preceded it.
   let words: [String]
   /// Words in the command's name.
   let depth: Int
-  /// The command; the root if the words name none.
+  /// The root if the words name none.
   let command: any ParsableCommand.Type
-  /// Whether errors are JSON, even those of a line that cannot be parsed.
+  /// Also for a line that cannot be parsed.
   let wantsJSON: Bool
-  /// The reason not to parse the line; nil if there is none.
+  /// Why the line is not parsed; nil otherwise.
   let refusal: Failure?
 
   /// - Parameter line: every word of the process, the program's name first.
@@ -24,7 +23,7 @@ struct Arguments {
     (self.depth, self.command) = (depth, command)
     let isRun = command == RunCommand.self
     words = isRun ? RunCommand.separated(ordered, from: depth) : ordered
-    // The words after the name of the command to run belong to that command.
+    // Words after the command to run belong to that command.
     let judged = isRun ? words : given
     wantsJSON = judged.prefix { $0 != "--" }.contains("--json")
     refusal = Refusals.first(of: line, given: judged, words: words, command: command)
@@ -64,11 +63,11 @@ struct Arguments {
       command = next.command
       rest = words.dropFirst()
     }
-    // For an unknown command the error names only that: the options before it are not at fault.
+    // The error for an unknown command names only that.
     let isNoCommand = rest.first.map { !$0.hasPrefix("-") } ?? false
     guard !path.isEmpty else { return (isNoCommand ? Array(rest) : given, 0, CofferCommand.self) }
     let configuration = command.configuration
-    // A family alone has its help; the options of every command change nothing there.
+    // A group alone has its help; the common options change nothing there.
     if !configuration.subcommands.isEmpty, configuration.defaultSubcommand == nil {
       return (path + ProgramOptions.split(rest).rest, path.count, command)
     }

@@ -1,11 +1,9 @@
-/// A line before the tab key as bash has it. bash ends a word at a colon and other signs, which many names contain, and keeps
-/// quotes in it. An answer takes the place of its last such part alone.
+/// A line before the tab key as bash has it. bash ends a word at a colon and other signs, and keeps quotes in it. An answer
+/// replaces only the last such part.
 struct BashLine {
   /// As the command would get them; the last one ends at the cursor.
   private(set) var words: [String] = []
-  /// The last word before the part that bash completes.
   private var before = ""
-  /// The quotation mark that is open there.
   private var quote: Unicode.Scalar?
 
   /// - Parameter part: the end of `line` that bash completes.

@@ -6,11 +6,11 @@ struct CofferCommand: ParsableCommand {
     commandName: "coffer",
     abstract: """
       Keeps secrets in an encrypted vault and preferences in plain files.
-      The verbs serve both: 'set NAME' stores a secret, 'set NAME VALUE' a preference.
+      'set NAME' stores a secret, 'set NAME VALUE --plain' a new preference.
       A secret is never an argument: it comes from a prompt, standard input or a file.
       """,
     discussion: """
-      Start with 'coffer tour', which does the main job on real files and explains it, or with 'coffer init'. \
+      Start with 'coffer init'; 'coffer tour' is a demonstration on real files. \
       Data goes to standard output, messages to standard error, questions to the terminal. \
       Every exit status has one meaning: see 'coffer help exit-codes'.
       """,
@@ -19,8 +19,8 @@ struct CofferCommand: ParsableCommand {
       CommandGroup(
         name: "Start",
         subcommands: [
-          TourCommand.self, InitCommand.self, UnlockCommand.self, LockCommand.self, StatusCommand.self, DoctorCommand.self,
-          RecoverCommand.self,
+          InitCommand.self, UnlockCommand.self, LockCommand.self, StatusCommand.self, DoctorCommand.self, RecoverCommand.self,
+          TourCommand.self,
         ]),
       CommandGroup(
         name: "Items",

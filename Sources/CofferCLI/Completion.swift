@@ -7,7 +7,7 @@ struct CompletionCommand: Command {
     discussion: """
       bash: source <(coffer completion bash) in ~/.bashrc. zsh: coffer completion zsh > ~/.zfunc/_coffer, with fpath+=~/.zfunc \
       before compinit in ~/.zshrc. fish: coffer completion fish > ~/.config/fish/completions/coffer.fish. Domains and keys \
-      of preferences are completed always, services and accounts where COFFER_KEY_FILE or COFFER_IDENTITY opens the vault or an \
+      of preferences always complete; services and accounts do if COFFER_KEY_FILE or COFFER_IDENTITY opens the vault, or an \
       agent has it open. Completion never asks for anything.
       """)
 

@@ -1,11 +1,7 @@
 internal import ArgumentParser
-internal import Coffer
-internal import CofferMemory
 internal import CofferPlatform
 internal import CofferPostgres
 internal import CofferTerminal
-internal import FoundationEssentials
-internal import SystemPackage
 
 /// The process: hardened before it reads anything, with one way in and one way out. Errors become exit statuses only here.
 @main
@@ -24,7 +20,7 @@ enum Main {
   private static let unreadableWords = Failure(
     .io, kind: "io", "the arguments of the program cannot be read", cure: "mount /proc; nothing was done")
 
-  /// Runs the command of `line` without ArgumentParser; nil if it needs that.
+  /// Nil if ArgumentParser must read the line.
   private static func run(hot line: [ByteWord]) -> ExitStatus? {
     guard let command = HotWords.command(line) else { return nil }
     do {
@@ -51,7 +47,7 @@ enum Main {
       try ProcessEnvironment.refuseUnreadable()
       var command = try parse(arguments)
       guard let ours = command as? any Command else {
-        // Only ``ClipboardKeeper`` starts its command. The rest is a group of commands, or the parser's --help.
+        // Only ``ClipboardKeeper`` starts its command. The rest is a group, or the parser's --help.
         if arguments.asksTree || command is ClipboardKeeperCommand { try command.run() } else { try arguments.help().show() }
         return .done
       }
@@ -63,7 +59,7 @@ enum Main {
   }
 
   private static func perform(_ command: any Command, json: Bool) throws {
-    if !type(of: command).startsPrograms { Hardening.forbidNewPrivileges() }
+    if !command.startsPrograms { Hardening.forbidNewPrivileges() }
     try command.answer(json: json)
   }
 
@@ -82,8 +78,6 @@ enum Main {
     return try CofferCommand.parseAsRoot(arguments.words)
   }
 
-  /// Prints the error on standard error, or the requested text (help, the version) on standard output.
-  ///
   /// - Parameter arguments: nil if they could not be read.
   private static func report(_ error: any Error, _ arguments: Arguments?) -> ExitStatus {
     guard let failure = failure(error, arguments) else {
@@ -104,7 +98,7 @@ enum Main {
     return said.status
   }
 
-  /// The failure for the caller; nil for an error by which the parser prints help or the version.
+  /// Nil if the parser prints help or the version.
   static func failure(_ error: any Error, _ arguments: Arguments? = nil) -> Failure? {
     if let failure = Failure.of(error) { return failure }
     return CofferCommand.exitCode(for: error) == .success ? nil : UsageError.explain(error, arguments)

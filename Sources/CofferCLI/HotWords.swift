@@ -1,9 +1,8 @@
-internal import ArgumentParser
 internal import CofferTerminal
 
-/// The commands whose usual lines are read without ArgumentParser (see ``HotCommand``).
+/// See ``HotCommand``.
 enum HotWords {
-  /// The command of the process's words `line`, the program's name first; nil if ArgumentParser must read them.
+  /// Nil if ArgumentParser must read the line, which begins with the program's name.
   static func command(_ line: [ByteWord]) -> (any HotCommand)? {
     guard line.dropFirst().allSatisfy(\.isText) else { return nil }
     let words = ProgramName.arguments(line.map(\.text))

@@ -1,5 +1,4 @@
 internal import ArgumentParser
-internal import Coffer
 internal import CofferPlatform
 internal import CofferTerminal
 internal import FoundationEssentials
@@ -8,41 +7,50 @@ internal import SystemPackage
 struct InstallCommand: Command {
   static let configuration = CommandConfiguration(
     commandName: "install",
-    abstract: "Put this program, its manual, and the names that other programs look for, into a folder on PATH.",
+    abstract: "Install this program, its manual and its helpers for other programs.",
     discussion: """
       Copies the running program to PREFIX/bin/coffer in one step, links git-credential-coffer, docker-credential-coffer, \
-      cargo-credential-coffer and coffer-askpass to it, and writes manual pages to PREFIX/share/man. --keyring adds the name \
-      keyring, for pip and uv; --completions adds what bash, zsh and fish load by themselves from PREFIX/share. What stands \
-      under one of the names and is something else is left alone, unless --replace. --remove removes what install wrote, and \
-      nothing else. --git makes coffer a credential helper of git.
+      cargo-credential-coffer and coffer-askpass to it, and writes manual pages to PREFIX/share/man. bash, zsh and fish find \
+      --completions in PREFIX/share by themselves. Other files with these names are left alone, unless --replace.
       """)
   static var idleOptions: Set<String> { ["yes", "home", "vault"] }
 
-  @Option(help: ArgumentHelp("Where bin is; /usr/local for all users. [default: ~/.local]", valueName: "dir"))
+  @Option(help: ArgumentHelp("The folder of bin; /usr/local for all users. [default: ~/.local]", valueName: "dir"))
   var prefix: String?
-  @Flag(help: "Completion for bash, zsh and fish too.") var completions = false
-  @Flag(help: "The name keyring too, which pip and uv look for, and which may be another program's elsewhere.") var keyring =
+  @Flag(help: "Also install completion for bash, zsh and fish.") var completions = false
+  @Flag(help: "Also install the name keyring, for pip and uv; another program may have it elsewhere.") var keyring =
     false
-  @Flag(help: "Replace whatever has one of the names.") var replace = false
-  @Flag(help: "Remove the files that install wrote. If one was changed since, nothing is removed.") var remove = false
-  @Flag(help: "Only set git-credential-coffer in your git configuration, for all hosts or for HOST alone.") var git = false
+  @Flag(help: "Replace other files with these names.") var replace = false
+  @Flag(help: "Remove only the installed files; none if one was changed since.") var remove = false
+  @Flag(help: "Have git ask coffer, for all hosts or for HOST; install first if the helper is missing.")
+  var git = false
   @Argument(help: "With --git: the host, for example github.com.", completion: Completions.hosts) var host: String?
   @OptionGroup var options: AnswerOptions
 
   func validate() throws {
     guard !(remove || git) || !(completions || keyring || replace || (remove && git)) else {
-      throw ValidationError("--remove and --git each stand alone")
+      throw ValidationError("--remove and --git exclude other options")
     }
-    guard host == nil || git else { throw ValidationError("a host belongs to --git") }
+    guard host == nil || git else { throw ValidationError("a host needs --git") }
   }
 
   func perform(_ context: Context) throws {
-    if git {
-      let setting = try GitHelperSetting(context)
-      guard let host else { return try setting.add() }
-      return try setting.add(to: AuthHost.check(host))
-    }
+    guard git else { return try install(InstallPrefix.path(prefix), context) }
+    let host = try host.map { try AuthHost.check($0, for: "coffer install --git ") }
+    let setting = try helperSetting(context)
+    if let host { try setting.add(to: host) } else { try setting.add() }
+  }
+
+  /// For the helper of a given prefix, or the one on PATH; one that is missing is installed.
+  private func helperSetting(_ context: Context) throws -> GitHelperSetting {
+    if prefix == nil, let found = GitHelperSetting.found { return GitHelperSetting(context, program: found) }
     let prefix = try InstallPrefix.path(prefix)
+    let helper = prefix.appending("bin").appending(GitHelperSetting.name)
+    if helper.withPlatformString({ access($0, X_OK) }) != 0 { try install(prefix, context) }
+    return GitHelperSetting(context, program: helper.string)
+  }
+
+  private func install(_ prefix: FilePath, _ context: Context) throws {
     if remove { return try InstallRemoval(prefix: prefix).perform(json: options.json, context) }
     let folder = prefix.appending("bin")
     let program = try InstalledFile(path: folder.appending("coffer"), content: .bytes(Self.program(), mode: 0o755))
@@ -54,17 +62,33 @@ struct InstallCommand: Command {
     let isOnPath = Self.path.contains(folder.string)
     if options.json {
       let paths = { (files: [InstalledFile]) in files.map(\.path.string) }
-      return try Output.line(
-        JSONText.encode(
-          Answer(
-            completions: paths(scripts), links: paths(links), manuals: paths(manuals), onPath: isOnPath,
-            program: program.path.string)))
+      return try Output.json(
+        Answer(
+          completions: paths(scripts), links: paths(links), manuals: paths(manuals), onPath: isOnPath,
+          program: program.path.string))
     }
     try Output.line("\(Sign.doneAtTerminal)\(isCopied ? "copied" : "kept  ")  \(program.path)")
     for link in links { try Output.line("\(Sign.doneAtTerminal)linked  \(link.path)") }
-    let report = InstallReport(
-      prefix: prefix, manuals: manuals.count, hasCompletions: completions, isOnPath: isOnPath)
-    report.tell(context)
+    let share = prefix.appending("share")
+    context.told("\(manuals.count) manual pages, from coffer(1) on, are in \(share.appending("man"))")
+    if completions { context.told("completion: bash (with bash-completion) and fish find it in a new shell") }
+    let steps = nextSteps(prefix, share, isOnPath: isOnPath)
+    guard Display.errors.isTerminal, !context.quiet else {
+      for (what, step) in steps { context.note("\(what): \(step)") }
+      return
+    }
+    Output.next(steps)
+  }
+
+  private func nextSteps(_ prefix: FilePath, _ share: FilePath, isOnPath: Bool) -> [(name: String, text: String)] {
+    let bin = prefix.appending("bin")
+    let helper = GitHelperSetting.quoted(GitHelperSetting.value(program: bin.appending(GitHelperSetting.name).string))
+    // zsh searches there by itself.
+    let findsZsh = !completions || share == FilePath("/usr/local/share")
+    return (isOnPath ? [] : [("PATH", "export PATH=\(bin):$PATH in ~/.profile")])
+      + (findsZsh ? [] : [("zsh", "fpath+=(\(CompletionFiles.zsh(below: share))) before compinit in ~/.zshrc")])
+      + (git ? [] : [("git", "git config --global credential.helper \(helper)")])
+      + [("docker", "\"credsStore\": \"coffer\" in ~/.docker/config.json")]
   }
 
   private struct Answer: Encodable {
@@ -73,9 +97,7 @@ struct InstallCommand: Command {
 
   private static var path: [String] { (ProcessEnvironment.value("PATH") ?? "").split(separator: ":").map(String.init) }
 
-  /// Writes `files` and keeps a record of them.
-  ///
-  /// - Returns: false if the program runs from its installed place.
+  /// False if the program runs from its installed place.
   private func put(_ files: [InstalledFile], below prefix: FilePath, program: InstalledFile) throws -> Bool {
     var record = try InstallRecord(prefix: prefix)
     // Uninstall makes the same check.
@@ -98,7 +120,7 @@ struct InstallCommand: Command {
     return !isKept
   }
 
-  /// The missing ones of `folders` and their parents, the innermost first.
+  /// The innermost first.
   private static func missing(_ folders: [FilePath]) -> [FilePath] {
     var found: Set<FilePath> = []
     for folder in folders {
@@ -119,8 +141,8 @@ struct InstallCommand: Command {
       }
     guard !isOurs else { return }
     throw StoreError(
-      .alreadyExists, "something else has the name already", place: file.path.string,
-      cure: "move it away, or --replace takes its place")
+      .alreadyExists, "another file has this name", place: file.path.string,
+      cure: "move it away, or use --replace")
   }
 
   private static func isFile(_ mark: String) -> Bool { !mark.isEmpty && !mark.hasPrefix("link:") }
@@ -146,4 +168,17 @@ struct InstallCommand: Command {
         content: .bytes(Data(page.text.utf8), mode: 0o644))
     }
   }
+}
+
+enum CompletionFiles {
+  /// Sources: bash-completion's README, "Where should I put it"; zshcompsys(1); fish's manual, "Where to put completions".
+  static func all(below share: FilePath) -> [InstalledFile] {
+    [
+      (CompletionCommand.Shell.bash, share.appending("bash-completion").appending("completions").appending("coffer")),
+      (.zsh, zsh(below: share).appending("_coffer")),
+      (.fish, share.appending("fish").appending("vendor_completions.d").appending("coffer.fish")),
+    ].map { shell, path in InstalledFile(path: path, content: .bytes(Data((shell.script + "\n").utf8), mode: 0o644)) }
+  }
+
+  static func zsh(below share: FilePath) -> FilePath { share.appending("zsh").appending("site-functions") }
 }

@@ -1,7 +1,7 @@
 internal import ArgumentParser
 internal import CofferTerminal
 
-/// A manual page in the macros of man(7), made of the same blocks as the help.
+/// Made of the same blocks as the help.
 struct ManualPage {
   /// `coffer-vault`.
   let name: String

@@ -1,7 +1,6 @@
 internal import ArgumentParser
 internal import CofferTerminal
 
-/// Errors about options: one that is unknown, one without a value, and one with a value that it does not take.
 enum OptionForm {
   /// The forms by the value's name in help pages.
   private static let forms = [
@@ -12,7 +11,7 @@ enum OptionForm {
   /// Options whose value may be mistaken for the secret itself.
   private static let nearSecrets = ["fd", "passphrase", "key", "recovery", "identity"]
 
-  /// The failure for the parser's `message`; nil for one about something else.
+  /// Nil for a message about something else.
   static func explain(_ message: String, _ arguments: Arguments, _ name: String) -> Failure? {
     guard let quoted = message.split(separator: "'", omittingEmptySubsequences: false).dropFirst().first,
       let option = quoted.split(whereSeparator: { " =".contains($0) }).first.map(String.init), option.hasPrefix("-")
@@ -30,11 +29,14 @@ enum OptionForm {
     if message.lowercased().hasPrefix("unknown option") {
       let near = option.hasPrefix("--") ? LikelyNames.near(option, among: all.flatMap(\.spellings)).first : nil
       let question = near.map { "\(LikelyNames.asked)\($0)? " }
-      return .usage("there is no option '\(Printable.line(option))'", try: (question ?? "") + "\(name) --help")
+      let attribute = all.contains { $0.name == "attribute" } ? RetiredWords.attributes[option] : nil
+      return .usage(
+        "there is no option '\(Printable.line(option))'",
+        try: attribute.map { "--attribute \($0); \(name) --help" } ?? (question ?? "") + "\(name) --help")
     }
     guard isNegative || message.contains("is invalid for") else { return nil }
     guard let given, !nearSecrets.contains(where: option.contains) else {
-      return .usage("\(option) does not take the value that was given (not repeated here)", try: cure)
+      return .usage("\(option) does not take this value (not repeated here)", try: cure)
     }
     return .usage("\(option) does not take '\(Printable.line(given))'", try: cure)
   }

@@ -2,7 +2,6 @@ internal import ArgumentParser
 internal import CofferTerminal
 
 enum Refusals {
-  /// The first reason to refuse the process's words `line`; nil if there is none.
   static func first(
     of line: [ByteWord], given: [String], words: [String], command: any ParsableCommand.Type
   ) -> Failure? {
@@ -15,8 +14,8 @@ enum Refusals {
     let end = command == RunCommand.self ? line.dropFirst().firstIndex { $0.text == "--" } : nil
     if let end, end < unreadable { return nil }
     return .usage(
-      "argument \(unreadable) is not UTF-8 (not repeated here), and would be taken for another name",
-      try: "the name in UTF-8; only coffer run passes any bytes on, after --")
+      "argument \(unreadable) is not UTF-8 (not repeated here) and could be read as another name",
+      try: "the name in UTF-8; only coffer run accepts other bytes, after --")
   }
 }
 
@@ -38,13 +37,13 @@ private enum AppleWords {
     guard let word = rest.first else { return nil }
     if globalDomain.contains(word) {
       return .usage(
-        "there is no global domain here: no program on Linux reads one", try: "the domain of the program, such as com.example.app"
+        "there is no global domain on Linux", try: "the domain of the program, such as com.example.app"
       )
     }
     if hostOptions.contains(word) {
-      return .usage("preferences here belong to the user, not to a host", try: "the command without \(word)")
+      return .usage("on Linux, preferences belong to the user, not to a host", try: "the command without \(word)")
     }
     guard word == "-app" else { return nil }
-    return .usage("applications have no bundles here to find a domain in", try: "the domain, from coffer defaults domains")
+    return .usage("on Linux, applications have no bundles with a domain", try: "the domain, from coffer defaults domains")
   }
 }

@@ -1,6 +1,7 @@
 internal import CofferTerminal
 
-/// The commands' former names, so that an error can give the present one. Completion and help do not know them.
+/// Previous names of commands, and words of other programs, so that an error can give the current one. Completion and help do
+/// not know them.
 enum RetiredWords {
   private static let names: [String: String] = [
     "explain": "coffer show NAME", "keys": "coffer doctor --keys SCHEMA", "env": "coffer status --paths",
@@ -14,9 +15,15 @@ enum RetiredWords {
     "vault recover": "coffer recover", "defaults watch": "coffer watch --plain --domain DOMAIN",
     "defaults explain": "coffer show KEY --domain DOMAIN", "agent start": "coffer agent run --detach, or coffer unlock",
     "agent status": "coffer status", "secret-service uninstall": "coffer secret-service install --remove",
+    "grep": "coffer find --values",
   ]
 
-  /// The error for words that begin with such a name; nil for others.
+  /// Options of other programs for an attribute.
+  static let attributes = [
+    "--user": "user=NAME", "--username": "user=NAME", "--url": "url=URL", "--tag": "tag:NAME=", "--folder": "folder=NAME",
+  ]
+
+  /// Nil for other words.
   static func refusal(_ words: ArraySlice<String>) -> Failure? {
     for count in [3, 2, 1] where words.count >= count {
       let name = words.prefix(count).joined(separator: " ")

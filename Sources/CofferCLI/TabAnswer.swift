@@ -4,7 +4,6 @@ internal import CofferTerminal
 /// The answer to a shell's tab key. The scripts of the shells ask the program for it (`coffer ---complete SHELL WORD…`), so they
 /// know none of its commands, and are never older than it.
 enum TabAnswer {
-  /// With their purposes.
   case words([(word: String, purpose: String)])
   case files
   /// A command line of another program begins at this word.
@@ -70,13 +69,12 @@ enum TabAnswer {
     return values(of: positionals[index], "positional@\(index)", line.command, typed)
   }
 
-  /// - Parameter name: the argument's name for the parser, which calls the functions of ``Completions``.
+  /// - Parameter name: the argument's name for the parser, which calls ``Completions``.
   private static func values(
     of argument: ArgumentDefinition, _ name: String, _ command: any ParsableCommand.Type, _ typed: [String]
   ) -> TabAnswer {
     switch argument.completion {
     case "list": return .words((argument.values ?? []).map { ($0, "") })
-    case "file", "directory": return .files
     case "custom":
       do {
         _ = try command.parseAsRoot(
@@ -86,13 +84,16 @@ enum TabAnswer {
         guard CofferCommand.exitCode(for: error) == .success else { return .words([]) }
         return .words(CofferCommand.fullMessage(for: error).split(separator: "\n").map { (String($0), "") })
       }
-    default: return .words([])
+    default: return fileNames.contains(argument.valueName ?? "") ? .files : .words([])
     }
   }
+
+  /// The values' names in help pages that stand for a file or a folder. A place of a vault may be one.
+  private static let fileNames: Set<String> = ["path", "file", "file|-", "dir", "place"]
 }
 
 extension TabAnswer {
-  /// The answer for a script, its kind in the first line; nil for any other command line.
+  /// The kind of answer is its first line; nil for any other command line.
   static func text(to given: [String]) throws -> String? {
     guard given.first == "---complete", given.count > 2 else { return nil }
     let words = Array(given.dropFirst(2))

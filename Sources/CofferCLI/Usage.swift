@@ -7,10 +7,10 @@ enum UsageError {
     guard let arguments else { return said(CofferCommand.message(for: error)[...], "coffer") }
     let name = (["coffer"] + arguments.words.prefix(arguments.depth)).joined(separator: " ")
     if name == "coffer", let word = arguments.words.first, !word.hasPrefix("-") {
-      return .usage("there is no command of the name '\(word)'", try: hint(meant(by: word), name))
+      return .usage("there is no command '\(word)'", try: hint(meant(by: word), name))
     }
     let message = withoutValues(CofferCommand.message(for: error), arguments.given)
-    if let failure = OptionForm.explain(message, arguments, name) { return failure }
+    if let failure = OptionForm.explain(message, arguments, name) ?? missing(message, arguments) { return failure }
     // An option's list of values has lines of its own.
     if let first = message.replacing(":\n  - ", with: ": ").replacing("\n  - ", with: ", ").split(separator: "\n").first,
       !message.contains("nexpected argument")
@@ -18,7 +18,7 @@ enum UsageError {
       return said(first, name)
     }
     guard name != "coffer run" else {
-      return .usage("the command does not stand after --", try: "coffer run --env NAME=coffer://… -- COMMAND WORDS")
+      return .usage("the command must follow --", try: "coffer run --env NAME=coffer://… -- COMMAND WORDS")
     }
     if !arguments.command.configuration.subcommands.isEmpty, let word = arguments.rest.first, !word.hasPrefix("-") {
       if CofferCommand.configuration.subcommands.contains(where: { $0.answers(to: word) }) {
@@ -30,10 +30,23 @@ enum UsageError {
       }
       return .usage("there is no command '\(name) \(word)'", try: hint("\(name) \(near)", name))
     }
+    if arguments.command == GenerateCommand.self {
+      return .usage("coffer generate prints a password and stores nothing", try: "coffer set NAME --generate")
+    }
     return .usage("there is an argument too many (not repeated here)", try: "\(name) --help; a secret is never an argument")
   }
 
-  /// The command or topic that `word` behind `coffer` means.
+  /// For an argument that is missing, under its name in the usage line.
+  private static func missing(_ message: String, _ arguments: Arguments) -> Failure? {
+    guard message.lowercased().hasPrefix("missing expected argument") else { return nil }
+    do {
+      let command = try CommandDefinition(Array(arguments.words.prefix(arguments.depth)), arguments.command)
+      let found = command.positionals.first { message.contains("'<\($0.valueName ?? "")>") }
+      guard let name = found?.value?.split(separator: " ").last else { return nil }
+      return .usage("\(name) is missing", try: command.usage.replacing(" [options]", with: ""))
+    } catch { return nil }
+  }
+
   private static func meant(by word: String) -> String? {
     if VaultCommand.configuration.subcommands.contains(where: { $0.answers(to: word) }) { return "coffer vault \(word)" }
     if let near = near(word, in: CofferCommand.self) { return "coffer \(near)" }
@@ -98,32 +111,22 @@ extension ParsableCommand {
     return VaultCommand.itemCommands.first { $0.answers(to: word) }.map { ($0, true) }
   }
 
-  static func answers(to word: String) -> Bool {
-    let own = configuration
-    return own.commandName == word || own.aliases.contains(word)
+  static func answers(to word: String) -> Bool { names.contains(word) }
+
+  private static var names: [String] { [configuration.commandName ?? ""] + configuration.aliases }
+
+  /// Nearness is one letter more, less or other, or two neighbors swapped, and twice that from six letters on: a shorter
+  /// word at such a distance is another word. Nil if none is near.
+  static func nearest(to word: String) -> String? {
+    // The longest name has fewer letters; the distance of a long text is not worth its time.
+    guard word.utf8.count <= 32 else { return nil }
+    let items = self == VaultCommand.self ? VaultCommand.itemCommands : []
+    return (configuration.subcommands + items).map { command in
+      (command.names[0], command.names.map { Spelling.distance(Array($0), Array(word)) }.min() ?? .max)
+    }.filter { $0.1 <= (word.count < 6 ? 1 : 2) }.min { $0.1 < $1.1 }?.0
   }
 }
 
 extension StringProtocol {
   var trimmingDot: String { String(hasSuffix(".") ? dropLast() : self[...]) }
-}
-
-extension ParsableCommand {
-  /// The most likely command for a mistyped word; nil if none is near.
-  ///
-  /// Near is one letter more, less or other, or two neighbors swapped, and twice that from six letters on: a shorter word at
-  /// such a distance is another word.
-  static func nearest(to word: String) -> String? {
-    // The longest name has fewer letters; the distance of a long text is not worth its time.
-    guard word.utf8.count <= 32 else { return nil }
-    let items = self == VaultCommand.self ? VaultCommand.itemCommands : []
-    return (configuration.subcommands + items).map { ($0.configuration.commandName ?? "", letters(between: $0, and: word)) }
-      .filter { $0.1 <= (word.count < 6 ? 1 : 2) }
-      .min { $0.1 < $1.1 }?.0
-  }
-
-  private static func letters(between command: any ParsableCommand.Type, and word: String) -> Int {
-    let names = [command.configuration.commandName ?? ""] + command.configuration.aliases
-    return names.map { Spelling.distance(Array($0), Array(word)) }.min() ?? .max
-  }
 }

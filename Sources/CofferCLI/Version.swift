@@ -1,14 +1,12 @@
 internal import ArgumentParser
 internal import CCofferLibraries
-internal import Coffer
 internal import CofferTerminal
-internal import CofferVault
 internal import CofferVaultRows
 
 struct VersionCommand: Command {
   static let configuration = CommandConfiguration(
-    commandName: "version", abstract: "Print the versions of the program, of its format and of its libraries.",
-    discussion: "The commit is known where the build was told it. 'coffer --version' is one line.")
+    commandName: "version", abstract: "Print the versions of the program, its format and its libraries.",
+    discussion: "The commit is known if the build recorded it. 'coffer --version' prints one line.")
   static var idleOptions: Set<String> { ["yes", "home", "vault"] }
 
   @OptionGroup var options: AnswerOptions
@@ -18,7 +16,7 @@ struct VersionCommand: Command {
     let answer = Answer(
       commit: commit.isEmpty ? nil : commit, format: LibraryVersions.format, libsodium: LibraryVersions.sodium,
       sqlite: LibraryVersions.sqlite, version: ProgramVersion.number)
-    guard !options.json else { return try Output.line(JSONText.encode(answer)) }
+    guard !options.json else { return try Output.json(answer) }
     try Sheet.show([
       ["coffer", answer.version], ["commit", answer.commit ?? "unknown"], ["vault format", String(answer.format)],
       ["libsodium", answer.libsodium], ["SQLite", answer.sqlite],

@@ -92,12 +92,12 @@ public struct DefaultsDomain: Sendable, Hashable {
   }
 
   private static func refusal(of name: String) -> String? {
-    if name.isEmpty { return "an empty domain name" }
-    if name == "." || name == ".." { return "the domain name '\(name)', which is a folder" }
-    if name.utf8.count > longestName { return "a domain name of \(name.utf8.count) bytes" }
-    if name.utf8.contains(UInt8(ascii: "/")) { return "a domain name with a slash" }
+    if name.isEmpty { return "the domain name is empty" }
+    if name == "." || name == ".." { return "the domain name '\(name)' is a folder" }
+    if name.utf8.count > longestName { return "the domain name has \(name.utf8.count) bytes" }
+    if name.utf8.contains(UInt8(ascii: "/")) { return "the domain name contains a slash" }
     let isControl = { (scalar: Unicode.Scalar) in scalar.properties.generalCategory == .control }
-    return name.unicodeScalars.contains(where: isControl) ? "a domain name with a control character" : nil
+    return name.unicodeScalars.contains(where: isControl) ? "the domain name contains a control character" : nil
   }
 }
 

@@ -27,7 +27,7 @@ extension DefaultsStore {
     for _ in 0..<Self.renameAttempts {
       guard let form = try load([old])[0].stamp else {
         throw StoreError(
-          .notFound, "there is no value to rename", key: old, place: place, cure: "names() tells which names have values")
+          .notFound, "there is no value to rename", key: old, place: place, cure: "names() lists the names that have values")
       }
       guard old != new else { return }
       var batch = Batch<Plain>()

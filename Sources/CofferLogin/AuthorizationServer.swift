@@ -141,13 +141,13 @@ extension AuthorizationServer {
       // A server that answers for another issuer would get its tokens (RFC 8414, 3.3).
       guard let found = document.texts["issuer"], found == issuer || found == name else {
         throw StoreError(
-          .damaged, "the document is of another issuer than the one that was asked", place: place,
+          .damaged, "the document belongs to another issuer", place: place,
           cure: "give the issuer as the server names itself")
       }
       return try AuthorizationServer(document, issuer: found, authority: authority)
     }
     throw StoreError(
-      .damaged, "the server says nothing of its endpoints", place: name,
+      .damaged, "the server does not list its endpoints", place: name,
       cure: "check the issuer, or give the endpoints themselves")
   }
 

@@ -60,18 +60,18 @@ public final class BrowserLogin: Sendable {
 
   private func tokens(for answer: [String: String], _ cancellation: Cancellation) throws -> OAuthTokens {
     if let issuer = answer["iss"], let expected = client.server.issuer, issuer != expected {
-      throw refused("what came back is of another server", cure: "log in again; if it stays so, the page is not the server's")
+      throw refused("the answer is from another server", cure: "log in again; if it stays so, the page is not the server's")
     }
     // Source: RFC 9207, 2.4: a server that announces its name has to send it.
     guard !client.server.namesIssuer || answer["iss"] != nil else {
-      throw refused("what came back does not say which server it is of", cure: "log in again")
+      throw refused("the answer does not name its server", cure: "log in again")
     }
     if let code = answer["error"] {
       let isWord = code.utf8.allSatisfy { $0 == UInt8(ascii: "_") || (0x61...0x7A).contains($0) }
       throw refused(
-        "the server refuses the login: \(isWord ? code : "an error without a name")", cure: "log in again, and allow it")
+        "the server refused the login: \(isWord ? code : "an unnamed error")", cure: "log in again, and allow it")
     }
-    guard let code = answer["code"] else { throw refused("what came back holds no code", cure: "log in again") }
+    guard let code = answer["code"] else { throw refused("the answer holds no code", cure: "log in again") }
     var form = Form()
     form.add("grant_type", "authorization_code")
     form.add("code", SecretForm(try code.utf8Span.span.bytes.withUnsafeBytes { try SecretBytes(copying: $0) }))
@@ -111,7 +111,7 @@ extension OAuthClient {
   /// - Throws: `StoreError` `.unsupported` for a server without a page; `.io` without a port to listen to; `.memory`.
   public func loginByBrowser() throws -> BrowserLogin {
     guard let page = server.authorization else {
-      throw StoreError(.unsupported, "the server has no page to log in with", place: server.token.host, cure: "log in by a code")
+      throw StoreError(.unsupported, "the server has no login page", place: server.token.host, cure: "log in by a code")
     }
     return try BrowserLogin(self, page)
   }

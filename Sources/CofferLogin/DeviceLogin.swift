@@ -39,7 +39,7 @@ public struct DeviceLogin: Sendable {
     // Both are printed for a person, who trusts them.
     guard userCode.utf8.count <= Self.longestCode, userCode.utf8.allSatisfy({ $0 >= 0x20 && $0 < 0x7F }) else {
       throw StoreError(
-        .damaged, "the server's code is none that a person could enter", place: place, cure: "try again, or another server")
+        .damaged, "the server's code cannot be typed", place: place, cure: "try again, or another server")
     }
     verificationURL = try Endpoint(page, "page to open", ofServer: true).text
     completeURL = try answer.texts["verification_uri_complete"].map { (text) throws(StoreError) in
@@ -98,7 +98,7 @@ public struct DeviceLogin: Sendable {
 
   private func ended() -> StoreError {
     StoreError(
-      .loginRefused, "the code ended before it was entered", place: client.server.token.text,
+      .loginRefused, "the code expired before it was entered", place: client.server.token.text,
       cure: "log in again, and enter the new code")
   }
 }
@@ -113,7 +113,7 @@ extension OAuthClient {
   package func loginByCode(_ cancellation: Cancellation?) throws -> DeviceLogin {
     guard let endpoint = server.deviceAuthorization else {
       throw StoreError(
-        .unsupported, "the server has no login by a code", place: server.token.host,
+        .unsupported, "the server does not offer login by a code", place: server.token.host,
         cure: "log in with the browser of this machine")
     }
     var form = Form()

@@ -17,7 +17,7 @@ final class LoopbackDoor: Sendable {
     var port: UInt16 = 0
     let socket = coffer_loopback_listen(&port)
     guard socket >= 0 else {
-      throw StoreError(.io(errno), "no port can be listened to", cure: "log in by a code", underlying: nil)
+      throw StoreError(.io(errno), "no port can be opened", cure: "log in by a code", underlying: nil)
     }
     self.port = port
     self.socket = Mutex(socket)
@@ -56,7 +56,7 @@ final class LoopbackDoor: Sendable {
       if visitors.count == Self.mostVisitors { visitors.removeFirst() }
       visitors.append(DoorVisitor(peer))
     }
-    throw StoreError(.loginRefused, "nobody came back from the browser within \(Int(seconds / 60)) minutes", cure: "log in again")
+    throw StoreError(.loginRefused, "the browser did not return within \(Int(seconds / 60)) minutes", cure: "log in again")
   }
 
   private static func isSame(_ given: String?, _ state: SecretForm) throws -> Bool {

@@ -77,7 +77,7 @@ public struct OAuthClient: Sendable {
     let answer = try post(&form, to: endpoint, cancellation)
     try OAuthFailure.checkReached(answer.status, endpoint.text)
     guard answer.status != 200 else { return true }
-    let (doing, cure) = ("to take the token back", "take it back on the server's own page")
+    let (doing, cure) = ("to revoke the token", "revoke it on the server's own page")
     if let refusal = OAuthFailure(silent: answer) { throw refusal.error(doing, endpoint.text, cure: cure) }
     let parts = try OAuthAnswer(answer.body, place: endpoint.text)
     throw OAuthFailure(parts, parts.texts["error"] ?? "", form).error(doing, endpoint.text, cure: cure)

@@ -13,7 +13,7 @@ struct OAuthFailure {
   init(_ answer: OAuthAnswer, _ code: String, _ form: Form) {
     // Codes are words (RFC 6749, 5.2); anything else is not printed.
     let isWord = code.utf8.count <= 64 && code.utf8.allSatisfy { $0 == UInt8(ascii: "_") || (0x61...0x7A).contains($0) }
-    self.code = isWord ? code : "an error without a name"
+    self.code = isWord ? code : "an unnamed error"
     description = answer.texts["error_description"].flatMap { text in
       // Source: RFC 6749, 5.2: printable ASCII. A separate line would look like one of this program's.
       let line = String(String.UnicodeScalarView(text.unicodeScalars.map { 0x20..<0x7F ~= $0.value ? $0 : "?" }))
@@ -31,20 +31,20 @@ struct OAuthFailure {
   /// - Parameter doing: the refused request, as a noun.
   func error(_ doing: String, _ place: String, cure: String) -> StoreError {
     StoreError(
-      .loginRefused, "the server refuses \(doing): \(code)" + (description.map { " (\($0))" } ?? ""), place: place, cure: cure)
+      .loginRefused, "the server refused \(doing): \(code)" + (description.map { " (\($0))" } ?? ""), place: place, cure: cure)
   }
 
   /// - Throws: `.unreachable` for a server's own fault, or a redirect.
   static func checkReached(_ status: Int, _ place: String) throws(StoreError) {
     if status >= 500 || status == 429 {
       throw StoreError(
-        .unreachable, "the server has a fault of its own, or too much to do (status \(status))", place: place,
+        .unreachable, "the server failed or is overloaded (status \(status))", place: place,
         cure: "try again later")
     }
     if (300..<400).contains(status) {
       throw StoreError(
-        .damaged, "the server sends elsewhere (status \(status)), and tokens are sent nowhere but where they were meant for",
-        place: place, cure: "give the address that the server is at now")
+        .damaged, "the server redirects (status \(status)), and tokens are sent only to the address given",
+        place: place, cure: "give the server's current address")
     }
   }
 }

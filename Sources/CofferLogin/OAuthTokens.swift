@@ -73,13 +73,13 @@ struct OAuthAnswer {
         case "device_code": deviceCode = try scanner.secretOrNothing()
         case _ where Self.texts.contains(name):
           let text = try scanner.textOrNothing()
-          guard text.utf8.count <= Self.longestText else { throw scanner.damaged("a text is longer than any of a login") }
+          guard text.utf8.count <= Self.longestText else { throw scanner.damaged("a text is longer than a login needs") }
           if !text.isEmpty { texts[name] = text }
         // Some servers write numbers as text.
         case "expires_in", "interval":
           let text = try scanner.peek() == UInt8(ascii: "\"") ? scanner.text() : scanner.literal()
           if text == "null" { break }
-          guard let number = Double(text), number.isFinite else { throw scanner.damaged("a number of seconds is none") }
+          guard let number = Double(text), number.isFinite else { throw scanner.damaged("a number of seconds is not a number") }
           numbers[name] = number
         default: try scanner.skip()
         }

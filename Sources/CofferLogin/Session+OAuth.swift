@@ -87,7 +87,7 @@ extension Session {
     let seen = try (value: router.value(for: keys.renewal), version: router.vault.version(of: keys.renewal.name))
     return try await refreshToTheEnd(keys.credential, replacing: stale) { [self] _ in
       guard let refresh = try router.value(for: keys.renewal) else {
-        throw StoreError(.expired, "nothing renews the token", key: keys.credential.name, cure: "log in again")
+        throw StoreError(.expired, "the token has expired and cannot be renewed", key: keys.credential.name, cure: "log in again")
       }
       // The process before was refused with the same token: asked again, a server may treat it as stolen.
       guard try refresh != seen.value || router.vault.version(of: keys.renewal.name) == seen.version else {
@@ -115,7 +115,7 @@ extension Session {
     try router.transaction { transaction in
       guard try transaction.value(for: key) == old else {
         throw StoreError(
-          .conflict, "another login, or a logout, came while the token was renewed", key: key.name,
+          .conflict, "a login or logout happened while the token was renewed", key: key.name,
           cure: "use the tokens of that login")
       }
       try transaction.set(next, for: key)

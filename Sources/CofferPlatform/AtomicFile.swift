@@ -123,8 +123,8 @@ package struct OpenFolder: ~Copyable {
     // Some file systems cannot synchronize a folder; they order renames by themselves.
     guard result != 0, result != -EINVAL else { return }
     throw StoreError(
-      .io(-result), "what was changed in the folder may be lost with the power", place: path.string,
-      cure: "check the disk: the change is made, and whether it is durable is not known", underlying: Errno(rawValue: -result))
+      .io(-result), "the folder's change may not survive a power failure", place: path.string,
+      cure: "check the disk: the change was made, but may not be durable", underlying: Errno(rawValue: -result))
   }
 }
 

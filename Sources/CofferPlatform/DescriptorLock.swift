@@ -33,9 +33,5 @@ package final class DescriptorLock: Sendable {
   }
 
   /// Whether `path` still names the locked file, so that others find it.
-  package func isStill(_ path: FilePath) -> Bool {
-    var opened = stat(), named = stat()
-    guard fstat(descriptor, &opened) == 0, path.withPlatformString({ lstat($0, &named) }) == 0 else { return false }
-    return opened.st_dev == named.st_dev && opened.st_ino == named.st_ino
-  }
+  package func isStill(_ path: FilePath) -> Bool { UnfinishedFile.isStill(descriptor, path) }
 }

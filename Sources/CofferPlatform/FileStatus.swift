@@ -100,14 +100,7 @@ extension FileType {
 extension FilePath {
   /// The path as one word of a shell command, for commands in messages.
   package var quoted: String {
-    let plain = string.utf8.allSatisfy { byte in
-      switch byte {
-      case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"), UInt8(ascii: "0")...UInt8(ascii: "9"),
-        UInt8(ascii: "/"), UInt8(ascii: "."), UInt8(ascii: "_"), UInt8(ascii: "-"):
-        true
-      default: false
-      }
-    }
+    let plain = string.utf8.allSatisfy { $0.isLetterOrDigit || "/._-".utf8.contains($0) }
     guard !plain else { return string }
     return "'" + string.split(separator: "'", omittingEmptySubsequences: false).joined(separator: "'\\''") + "'"
   }

@@ -41,3 +41,8 @@ package enum PercentEncoding {
     }
   }
 }
+
+extension UInt8 {
+  /// Whether it is a letter or a digit of ASCII.
+  package var isLetterOrDigit: Bool { (0x30...0x39).contains(self) || (0x41...0x5A).contains(self & 0xDF) }
+}

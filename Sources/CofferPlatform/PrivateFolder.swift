@@ -9,7 +9,7 @@ extension TrustedPath {
     if let there = try privateFolder(folder) { return there }
     let made = try make(folder)
     guard let checked = try privateFolder(made) else {
-      throw StoreError(.busy, "the folder was removed as it was made", place: made.string, cure: "try again")
+      throw StoreError(.busy, "the folder was removed while it was created", place: made.string, cure: "try again")
     }
     return checked
   }

@@ -25,13 +25,13 @@ package enum TrustedPath {
       throw denied("the folder is a symbolic link", folder, "give the path of the folder that it points to")
     }
     guard found.type == .directory else {
-      throw denied("a \(found.type.word) stands where a folder should be", folder, "choose another path")
+      throw denied("there is a \(found.type.word) instead of a folder", folder, "choose another path")
     }
     let resolved = try resolve(folder)
     try checkOwner(found, resolved, "folder")
     guard found.mode.rawValue & groupAndOthers == 0 else {
       throw denied(
-        "mode \(octal(found)) opens the folder to others than its owner", resolved,
+        "mode \(octal(found)) gives other users access to the folder", resolved,
         found.mode.rawValue & sticky != 0 || isOfTheSystem(resolved)
           ? "choose a path in a folder of your own" : "run chmod 700 \(resolved.quoted)")
     }
@@ -74,14 +74,14 @@ package enum TrustedPath {
 
   private static func checked(_ found: Stat, _ file: FilePath) throws(StoreError) -> Stat {
     guard found.type != .symbolicLink else {
-      throw denied("the file is a symbolic link", file, "give the path of the file that it points to")
+      throw denied("the file is a symbolic link", file, "give the path of the file it points to")
     }
     guard found.type == .regular else {
-      throw denied("a \(found.type.word) stands where a file should be", file, "choose another path")
+      throw denied("there is a \(found.type.word) instead of a file", file, "choose another path")
     }
     try checkOwner(found, file, "file")
     guard found.mode.rawValue & groupAndOthers == 0 else {
-      throw denied("mode \(octal(found)) opens the file to others than its owner", file, "run chmod 600 \(file.quoted)")
+      throw denied("mode \(octal(found)) gives other users access to the file", file, "run chmod 600 \(file.quoted)")
     }
     guard found.linkCount == 1 else {
       throw denied(
@@ -129,13 +129,13 @@ package enum TrustedPath {
     let owner = found.userID.rawValue
     guard owner == 0 || owner == geteuid() else {
       throw denied(
-        "a parent folder belongs to user \(owner), who can replace what is in it", folder,
+        "a parent folder belongs to user \(owner), who can replace its contents", folder,
         "choose a path whose parents belong to you or to root")
     }
     guard found.mode.rawValue & groupAndOthersWrite != 0 else { return }
     guard owner == 0, found.mode.rawValue & sticky != 0 else {
       throw denied(
-        "mode \(octal(found)) lets others than the owner write to a parent folder", folder,
+        "mode \(octal(found)) lets other users write to a parent folder", folder,
         "run chmod go-w \(folder.quoted), or choose another path")
     }
   }

@@ -107,8 +107,8 @@ struct UnfinishedFile: ~Copyable {
     let code = name.map { NewName.give($0, target) } ?? -calls.name(descriptor, target.string)
     guard code != EEXIST else {
       throw StoreError(
-        .alreadyExists, "there is a file already", place: target.string,
-        cure: "give another path, or use the file that is there")
+        .alreadyExists, "the file already exists", place: target.string,
+        cure: "give another path, or use this file")
     }
     guard code <= 0 else { throw StoreError(errno: code, "name the new file", place: target) }
     name = target

@@ -33,7 +33,7 @@ extension PostgresServer {
       [.text("coffer_\(session.place.nameOfCopies)")], until: session.deadline)
     let names = try connection.answers(doing: "look for copies", until: session.deadline)
     guard let row = facts.first, row.count == 1, let names = names.first else {
-      throw StoreError(.damaged, "the server answers what was not asked", place: url, cure: "check what stands at that address")
+      throw StoreError(.damaged, "the server sent an unexpected answer", place: url, cure: "check what is at that address")
     }
     try row.check([UInt32](repeating: PostgresResult.bigint, count: 5))
     var report = ServerReport()

@@ -64,7 +64,7 @@ final class PostgresRows: ServerRows {
     announced = nil
     throw StoreError(
       .readOnly, "this role may not write to the vault", place: place.description,
-      cure: "ask who runs the server for the role of a writer")
+      cure: "ask the server's administrator for the role of a writer")
   }
 
   func commit() throws(StoreError) {
@@ -80,7 +80,7 @@ final class PostgresRows: ServerRows {
     guard !isClosed else { throw StoreError(.closed, "the vault was closed", place: place.description, cure: "open it again") }
     guard transaction == nil else {
       throw StoreError(
-        .reentrant, "a transaction was begun inside another", place: place.description, cure: "use the one that is under way")
+        .reentrant, "a transaction was begun inside another", place: place.description, cure: "use the open one")
     }
     let ahead = announced.take()
     // For this write alone: one that settles or follows a lost commit has no companion.

@@ -45,7 +45,7 @@ struct PostgresServer: VaultServer {
     _ = try session.open()
     guard session.facts.hasVault else {
       throw StoreError(
-        .noVault, "there is no vault", place: url, cure: "make one with UnlockedVault.create, or give the name of another",
+        .noVault, "there is no vault", place: url, cure: "create one with UnlockedVault.create, or give the name of another",
         remedy: .makeVault)
     }
     guard session.facts.tables == PostgresSchema.text else {
@@ -53,8 +53,8 @@ struct PostgresServer: VaultServer {
         .notAVault, "the schema \(session.place.schema) does not have the tables of a vault, or not all of them can be seen",
         place: url,
         cure:
-          "give the name of a vault, or ask who runs the server for the rights of a reader; where its tables were changed, have "
-          + "the schema renamed, and restore a backup"
+          "give the name of a vault, or ask the server's administrator for the rights of a reader; if its tables were changed, "
+          + "have the schema renamed, and restore a backup"
       )
     }
     return PostgresRows(session)

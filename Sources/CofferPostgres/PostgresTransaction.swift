@@ -161,7 +161,7 @@ final class PostgresTransaction {
     let answers = try connection.answers(doing: "read the vault", until: session.deadline)
     guard let last = answers.last else {
       throw StoreError(
-        .damaged, "the server left a question unanswered", place: session.shown.description, cure: "check what stands there")
+        .damaged, "the server did not answer a query", place: session.shown.description, cure: "check what is there")
     }
     if records?.isAsked ?? false { records?.came(answers[0]) }
     return last

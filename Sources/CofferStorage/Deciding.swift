@@ -24,7 +24,7 @@ package struct Deciding: ~Copyable {
     let thread = thread.load(ordering: .relaxed)
     guard thread != 0, thread == coffer_thread_number() else { return }
     throw StoreError(
-      .reentrant, "the domain was written while a decision about it was being made", place: place(),
+      .reentrant, "the domain was written while it was being decided", place: place(),
       cure: "write before or after the transaction, or make the write a part of it")
   }
 }

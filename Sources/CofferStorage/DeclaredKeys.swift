@@ -26,8 +26,8 @@ package struct DeclaredKeys {
       for name in key.traits.formerNames {
         guard let other = declared[name] ?? claimed.updateValue(key, forKey: name) else { continue }
         throw StoreError(
-          .duplicateKey, "a former name of the key declared at \(key.site) is claimed at \(other.site) too", key: name,
-          cure: "let one key alone take over what is stored under it")
+          .duplicateKey, "a previous name of the key declared at \(key.site) is claimed at \(other.site) too", key: name,
+          cure: "let only one key take over its value")
       }
     }
     let families = all.compactMap { $0 as? any OpenedFamily }
@@ -64,7 +64,7 @@ package struct DeclaredKeys {
       }
       guard ReservedName.all.contains(name) else { continue }
       throw StoreError(
-        .invalidName, "a name that Coffer keeps for itself, declared at \(key.site)", key: name,
+        .invalidName, "the name is reserved for Coffer, declared at \(key.site)", key: name,
         cure: "give the key another name")
     }
   }
@@ -75,7 +75,7 @@ package struct DeclaredKeys {
     for (index, family) in families.enumerated() {
       guard family.name.utf8.count < StoredName.longest else {
         throw StoreError(
-          .invalidName, "a family name that leaves its members none, declared at \(family.site)", key: family.name,
+          .invalidName, "the family name leaves no room for its members, declared at \(family.site)", key: family.name,
           cure: "use at most \(StoredName.longest - 2) bytes of UTF-8")
       }
       do { try StoredName.check(String(family.name.dropLast()), as: "family") } catch {
@@ -90,7 +90,7 @@ package struct DeclaredKeys {
       }
       if let reserved = ReservedName.all.first(where: family.owns) {
         throw StoreError(
-          .invalidName, "a family with a name that Coffer keeps for itself, declared at \(family.site)", key: reserved,
+          .invalidName, "the family's name is reserved for Coffer, declared at \(family.site)", key: reserved,
           cure: "give the family another name")
       }
     }

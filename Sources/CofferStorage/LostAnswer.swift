@@ -27,7 +27,7 @@ package struct LostAnswer {
     case nil: throw unknown
     case false?:
       throw StoreError(
-        .unreachable, "the server went away before \(subject) was committed, and nothing of it was made", place: place,
+        .unreachable, "the server went away before \(subject) was committed; nothing was changed", place: place,
         cure: "try again",
         underlying: unknown.underlying)
     }

@@ -77,7 +77,7 @@ public final class MemoryStore<R: Route>: Store {
     for name in batch.writes.keys { try StoredName.check(name) }
     try state.withLock { (state) throws(StoreError) in
       for (name, expected) in batch.expectations where stamp(of: state.entries[EntryName(name)]) != expected {
-        throw StoreError(.conflict, "changed since it was read", key: name, place: place, cure: "read it again and retry")
+        throw StoreError(.conflict, "it was changed since it was read", key: name, place: place, cure: "read it again and retry")
       }
       if let decision { try decision.make(.random()) }
       apply(batch, &state)

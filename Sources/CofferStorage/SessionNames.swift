@@ -42,7 +42,7 @@ struct SessionNames {
 
   private static func damage(_ form: PlainForm, _ place: String) -> StoreError {
     StoreError(
-      .undecodable(stored: form.kindName), "the list of keys that end with the session is no array of names",
+      .undecodable(stored: form.kindName), "the list of keys that end with the session is not an array of names",
       key: ReservedName.endsWithSession, place: place,
       cure: "remove that key, and the keys of the session that it should have named; nothing was changed")
   }

@@ -112,7 +112,7 @@ enum Upgrade {
       // The closure's error may quote the value: name only the types.
       throw StoreError(
         .undecodable(stored: "\(Old.self)"), "the stored \(Old.self) could not be converted to \(withArticle("\(New.self)"))",
-        cure: "make the key's upgraded(from:using:) succeed, or set the key anew; nothing was changed")
+        cure: "make the key's upgraded(from:using:) succeed, or set the key again; nothing was changed")
     }
   }
 }
@@ -142,7 +142,7 @@ enum PromotedCoding {
       throw StoreError(
         .undecodable(stored: form.kindName),
         "the plain copy, \(withArticle(form.kindName)), is not \(withArticle("\(Value.self)"))",
-        cure: "declare its former type with upgraded(from:using:), or set the key, which drops the copy; nothing was changed")
+        cure: "declare its previous type with upgraded(from:using:), or set the key, which drops the copy; nothing was changed")
     }
   }
 

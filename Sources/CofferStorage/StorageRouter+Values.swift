@@ -142,7 +142,7 @@ extension StorageRouter {
       do { return try attempt() } catch { guard error.kind == .conflict else { throw error } }
     }
     throw StoreError(
-      .busy, "what was read changed \(Self.attempts) times before it could be used", place: plain.place,
+      .busy, "the values read changed \(Self.attempts) times before they could be used", place: plain.place,
       cure: "try again, or change a single hot key with update(_:)")
   }
 
@@ -240,7 +240,7 @@ extension StorageRouter {
     guard declared[key.name] == nil, let family = keys.family(of: key.name) else { return }
     guard key.name.utf8.count > family.name.utf8.count else {
       throw StoreError(
-        .invalidName, "a member without a name, of the family declared at \(key.site)", key: key.name,
+        .invalidName, "a member has no name, of the family declared at \(key.site)", key: key.name,
         cure: "give the member a name of at least one byte")
     }
     do { try StoredName.check(key.name) } catch {

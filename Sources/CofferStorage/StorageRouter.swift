@@ -62,7 +62,7 @@ public final class StorageRouter: Sendable {
     guard key.traits.isSecret, let source = plain.layers.unstoredSource(key.name) else { return }
     throw StoreError(
       .refused, "\(source) has a value for a key of the vault, declared at \(key.site)", key: key.name,
-      cure: "take the value away, and change it if it was the secret; it is set through the vault alone")
+      cure: "take the value away, and change it if it was the secret; set it only through the vault")
   }
 
   /// Throws unless `key` was among the spaces given at open. Costs one atomic load after the first time.
@@ -80,7 +80,7 @@ public final class StorageRouter: Sendable {
         cure: "use that key, with its type, or give one of them another name")
     }
     return StoreError(
-      .undeclared, "not among the key spaces given at open; declared at \(key.site)", key: key.name,
+      .undeclared, "it is not among the key spaces given at open; declared at \(key.site)", key: key.name,
       cure:
         "make it a stored property of a key space that the router's keys: argument gets, or have that space's declaredKeys "
         + "return it: "

@@ -8,8 +8,7 @@ extension UnlockedVault {
   ///
   /// - Parameters:
   ///   - copy: the other vault.
-  ///   - acceptingOlderKey: whether to accept an older key. Anyone who had it can make such a copy, including a removed
-  ///     member.
+  ///   - acceptingOlderKey: whether to accept an older key. Any previous holder can make such a copy, also a removed member.
   /// - Throws: `StoreError` `.forked` for a key of another history, `.rolledBack` for an older key that is not accepted; the
   ///   errors of reading.
   public borrowing func checkCopy(_ copy: borrowing UnlockedVault, acceptingOlderKey: Bool = false) throws(StoreError) {
@@ -36,17 +35,17 @@ extension VerifiedView {
     let isOlder = found.epoch < own.epoch
     guard try isOlder ? comes(from: found) : copy.comes(from: own) else {
       throw StoreError(
-        .forked, "the copy's key is not of this vault's history: who had an older key made it, or both got new keys apart",
+        .forked, "the copy's key is not of this vault's history: someone with an older key made it, or both got new keys apart",
         place: copy.place.description,
-        cure: "find out who wrote it; if its items are right, export them to a vault of their own, and take over that")
+        cure: "find out who wrote it; if its items are right, export them to a new vault and use that")
     }
     guard isOlder, !acceptingOlderKey else { return }
     throw StoreError(
       .rolledBack,
-      "the copy's key is of epoch \(found.epoch), and the vault's of epoch \(own.epoch): whoever had that key, also who was "
-        + "removed since, can have made the copy",
+      "the copy's key is of epoch \(found.epoch), and the vault's of epoch \(own.epoch): anyone who had that key, "
+        + "even a user removed since, may have made the copy",
       place: copy.place.description,
-      cure: "take over a copy that was made since, or say acceptingOlderKey: true if you know this one",
+      cure: "use a copy made since, or say acceptingOlderKey: true if you know this one",
       remedy: .acceptOlderCopy)
   }
 

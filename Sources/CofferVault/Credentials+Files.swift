@@ -40,8 +40,8 @@ extension Credentials {
   ///   reading the files.
   public static func standard() throws(StoreError) -> Credentials {
     var found = Credentials()
-    found.keyFile = try fromEnvironment("COFFER_KEY_FILE", keyFile)
-    found.identity = try fromEnvironment("COFFER_IDENTITY", identity)
+    found.keyFile = try fromEnvironment("COFFER_KEY_FILE") { (path) throws(StoreError) in try keyFile(at: path) }
+    found.identity = try fromEnvironment("COFFER_IDENTITY") { (path) throws(StoreError) in try identity(at: path) }
     found.passphrase = try fromEnvironment("COFFER_PASSPHRASE_FILE") { (path) throws(StoreError) in
       if path.string == "-" { throw standardInput }
       return try passphrase(at: path)
@@ -85,13 +85,14 @@ extension Credentials {
     return try passphrase(at: path, warning: false)
   }
 
-  package static func keyFile(at path: FilePath) throws(StoreError) -> SecretBytes {
-    try SecretFile.content(of: path, limit: SecretFile.largestKey, what: "the key file")
+  package static func keyFile(at path: FilePath, warning: Bool = true) throws(StoreError) -> SecretBytes {
+    try SecretFile.content(of: path, limit: SecretFile.largestKey, what: "the key file", warning: warning)
   }
 
   /// Checks each line.
-  package static func identity(at path: FilePath) throws(StoreError) -> SecretBytes {
-    let content = try SecretFile.content(of: path, limit: SecretFile.largestIdentity, what: "the identity")
+  package static func identity(at path: FilePath, warning: Bool = true) throws(StoreError) -> SecretBytes {
+    let content = try SecretFile.content(
+      of: path, limit: SecretFile.largestIdentity, what: "the identity", warning: warning)
     do throws(StoreError) { try Identity.check(content) } catch {
       throw StoreError(error.kind, error.what, place: path.string, cure: error.cure, underlying: error.underlying)
     }

@@ -87,7 +87,7 @@ package enum ExportedVault {
 
   package static func noItems(of service: String, _ vault: VaultPlace) -> StoreError {
     StoreError(
-      .notFound, "no item is of this service", key: service, place: vault.description, cure: "check its spelling")
+      .notFound, "no item belongs to this service", key: service, place: vault.description, cure: "check its spelling")
   }
 }
 

@@ -86,7 +86,7 @@ final class HeldVault: Sendable {
     guard error.isEndOfUse || (error.kind == .locked && !core.isOpen) else { return error }
     drop(core)
     guard error.isEndOfUse else { return error }
-    let why = error.kind == .moved ? ", as the file that was opened no longer stands here" : ""
+    let why = error.kind == .moved ? ", as the opened file is no longer here" : ""
     return StoreError(
       .locked, "the vault is locked\(why)", place: place, cure: "unlock it, then try again", underlying: error.underlying)
   }

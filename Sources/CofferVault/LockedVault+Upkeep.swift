@@ -68,7 +68,7 @@ extension LockedVault {
   ///   `.incomplete` if the options name no folder.
   public func pinMemory() throws(StoreError) -> PinMemory {
     guard let pins = options.pins else {
-      throw StoreError(.incomplete, "there is no folder of pins", place: place.description, cure: "name one in the options")
+      throw StoreError(.incomplete, "there is no folder for pins", place: place.description, cure: "name one in the options")
     }
     let folder = try PinFolder(pins, calls: SystemCalls())
     let mirror = try place.isMirror ? folder.pin(ofMirrorAt: place)?.readAny() : nil
@@ -135,7 +135,7 @@ extension LockedVault {
   /// the old vault in a file beside it if anything may be lost.
   ///
   /// - Parameters:
-  ///   - credentials: what opens the vault.
+  ///   - credentials: the vault's secrets.
   ///   - rebuilding: whether to rebuild a readable state that does not fit the records: keeps records that open, drops the
   ///     others. An intact vault is left alone.
   ///   - acceptingOlderKey: whether to accept a header older than one known to this machine or to the header's own copy.

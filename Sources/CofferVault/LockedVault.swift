@@ -60,7 +60,7 @@ public struct LockedVault: Sendable {
   public func unlockAcceptingPin(with credentials: consuming Credentials) throws(StoreError) -> UnlockedVault {
     try place.checkIsNoMirror()
     guard options.pins != nil else {
-      throw StoreError(.incomplete, "there is no folder of pins", place: place.description, cure: "name one in the options")
+      throw StoreError(.incomplete, "there is no folder for pins", place: place.description, cure: "name one in the options")
     }
     return UnlockedVault(try OpenVault.unlock(place, with: credentials, options: options, trust: .pinIsAccepted))
   }
@@ -68,12 +68,12 @@ public struct LockedVault: Sendable {
   /// Unlocks the vault for the first time on this machine or at this place, and remembers it.
   ///
   /// An invitation in the options or in the identity's file proves the vault, as does the slot of a secret other than a
-  /// recipient's. Without proof, a person can compare the argument of `confirm` with what a member sees, such as the first
+  /// recipient's. Without proof, a person can compare the argument of `confirm` with a member's display, such as the first
   /// 32 digits of the mark. No other call accepts an unproven vault. Everything known of the vault must still hold,
   /// including this machine's pin.
   ///
   /// - Parameters:
-  ///   - credentials: what opens the vault.
+  ///   - credentials: the vault's secrets.
   ///   - confirm: whether the vault is the right one; asked once, and only without proof.
   /// - Throws: the errors of ``unlock(with:)``, with `.unproven` also if `confirm` returns false; the errors of writing the
   ///   pin; `.incomplete` if the options name no folder of pins.
@@ -82,7 +82,7 @@ public struct LockedVault: Sendable {
   ) throws(StoreError) -> UnlockedVault {
     try place.checkIsNoMirror()
     guard options.pins != nil else {
-      throw StoreError(.incomplete, "there is no folder of pins", place: place.description, cure: "name one in the options")
+      throw StoreError(.incomplete, "there is no folder for pins", place: place.description, cure: "name one in the options")
     }
     let first = try credentials.copied()
     do throws(StoreError) {

@@ -58,17 +58,18 @@ public struct RestorableBackup: ~Copyable {
   /// that is no readable vault is moved aside. On a server all of this is one commit, which keeps the old content in a
   /// schema of its own.
   ///
-  /// The vault keeps its present slots, so a member removed since the backup does not come back. For this, `credentials` or
-  /// `present` open the present vault. If neither does, the backup's slots open the vault again.
+  /// The vault keeps its current slots, so a member removed since the backup does not come back. For this, `credentials` or
+  /// `present` open the current vault. If neither does, the backup's slots open the vault again.
   ///
   /// - Parameters:
-  ///   - credentials: what opens the backup.
-  ///   - present: what opens the present vault, if `credentials` do not.
+  ///   - credentials: the backup's secrets.
+  ///   - present: the current vault's secrets, if `credentials` do not open it.
   ///   - options: where this machine remembers the vault, and takes turns with passphrases.
   ///   - replacing: whether the backup may replace another vault.
   ///   - acceptingOlderKey: whether the backup's slots may open the vault although its key changed since, or the backup's
   ///     key is of another history. Members removed since regain access.
   ///   - confirm: asked before any change unless `acceptingOlderKey` is true; receives the backup's slots.
+  ///   - service: a service whose items the report does not count.
   ///   - progress: receives the number of verified records and the total.
   /// - Throws: `StoreError` `.otherVault` (at the place), `.rolledBack` and `.forked` for what `acceptingOlderKey` accepts,
   ///   `.unproven` for an unproven backup that only a recipient's key opens, the errors of unlocking and verifying a vault,
@@ -77,7 +78,7 @@ public struct RestorableBackup: ~Copyable {
   public consuming func restore(
     with credentials: consuming Credentials, present: consuming Credentials = Credentials(), options: VaultOptions,
     replacing: Bool = false, acceptingOlderKey: Bool = false, confirm: ([VaultStatus.Slot]) -> Bool = { _ in false },
-    progress: (Int, Int) -> Void = { _, _ in }
+    uncounted service: String? = nil, progress: (Int, Int) -> Void = { _, _ in }
   ) throws(StoreError) -> RestoreReport {
     let rows: VaultDatabase
     let backup: OpenVault
@@ -89,7 +90,10 @@ public struct RestorableBackup: ~Copyable {
       rows = try VaultDatabase.openToRead(copy)
       backup = try OpenVault.unlock(
         over: rows, with: credentials, options: VaultOptions(pins: nil, lockFolder: options.lockFolder), trust: .caller)
-      items = try backup.read { (backup) throws(StoreError) in try backup.verify(progress).items }
+      items = try backup.read { (backup) throws(StoreError) in
+        let items = try backup.verify(progress).items
+        return try service.map { (service) throws(StoreError) in try items - backup.items.list(service: service).count } ?? items
+      }
     } catch {
       throw error.kind == .wrongSecret ? Self.wrongSecret(opening, file) : error.naming(file, insteadOf: copy)
     }
@@ -118,9 +122,9 @@ extension RestorableBackup {
   private static func wrongSecret(_ opening: String, _ file: FilePath) -> StoreError {
     StoreError(
       .wrongSecret,
-      "no slot of the backup opens with the secret given; what opened the vault when the backup was made opens it: \(opening)",
+      "no slot of the backup opens with this secret; it needs one from the time of the backup: \(opening)",
       place: file.string,
-      cure: "give that in credentials, and what opens the vault that stands there in present; or restore another backup",
+      cure: "give it in credentials, and the current vault's secret in present; or restore another backup",
       remedy: .giveBackupSecret)
   }
 }

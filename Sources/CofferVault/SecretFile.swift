@@ -28,7 +28,7 @@ package enum SecretFile {
     let descriptor = coffer_open(path.string, O_RDONLY | O_CLOEXEC, 0)
     guard descriptor >= 0 else {
       guard errno != ENOENT else {
-        throw StoreError(.io(ENOENT), "\(what) is not there", place: path.string, cure: "check the path")
+        throw StoreError(.io(ENOENT), "\(what) does not exist", place: path.string, cure: "check the path")
       }
       throw StoreError(errno: errno, "open \(what)", place: path)
     }
@@ -45,7 +45,7 @@ package enum SecretFile {
 
   private static func warn(_ path: FilePath, _ facts: stat) {
     guard facts.st_mode & S_IFMT == S_IFREG, facts.st_mode & 0o077 != 0 else { return }
-    Notices.warn("\(path) can be read by other users; chmod 600 closes it")
+    Notices.warn("\(path) can be read by other users; run chmod 600")
   }
 
   /// Everything that `descriptor` delivers.
@@ -64,7 +64,7 @@ package enum SecretFile {
       guard count == capacity else { continue }
       guard count <= limit else {
         throw StoreError(
-          .tooLarge(limit: limit), "\(what) is larger than \(limit) bytes", place: place, cure: "store something smaller")
+          .tooLarge(limit: limit), "\(what) is larger than \(limit) bytes", place: place, cure: "store a smaller value")
       }
       buffer = try grown(buffer, to: min(limit + 1, capacity * 2))
     }

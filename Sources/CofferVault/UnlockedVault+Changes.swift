@@ -17,7 +17,7 @@ public enum ItemChange: Sendable {
   /// Removes the item or field, as ``UnlockedVault/remove(_:if:keptUntil:)`` does. Does nothing if it is missing, unless the
   /// condition requires it.
   case remove(ItemName, if: WriteCondition = .always, keptUntil: Date? = nil)
-  /// Renames an item, expired or not, with its fields, former contents and dates. The condition applies to the new name.
+  /// Renames an item, expired or not, with its fields, previous versions and dates. The condition applies to the new name.
   /// Fails with ``/CofferPlatform/StoreError/Kind/notFound`` if the item is missing. A field gets the name of a field.
   case move(ItemName, to: ItemName, if: WriteCondition = .absent)
 

@@ -4,7 +4,7 @@ internal import CofferVaultFormat
 internal import CofferVaultRows
 internal import FoundationEssentials
 
-/// Former and deleted contents of items and fields. A vault keeps them only on request, by ``set(_:for:if:keeping:)`` or
+/// Previous and deleted versions of items and fields. A vault keeps them only on request, by ``set(_:for:if:keeping:)`` or
 /// ``remove(_:if:keptUntil:)``, and never for items that end with a session.
 ///
 /// ```swift
@@ -13,14 +13,14 @@ internal import FoundationEssentials
 /// try vault.revert(name, to: 3)
 /// ```
 extension UnlockedVault {
-  /// The known contents of an item or field, including the present one, newest first.
+  /// The known versions of an item or field, including the current one, newest first.
   public borrowing func revisions(of name: ItemName) throws(StoreError) -> [VaultRevision] {
     try about(name) { () throws(StoreError) in
       try core.read { (vault) throws(StoreError) in try vault.items.history.revisions(of: name) }
     }
   }
 
-  /// The value and metadata of `name` at `revision`; nil if that content is not kept.
+  /// The value and metadata of `name` at `revision`; nil if that version is not kept.
   ///
   /// - Throws: the errors of ``get(_:)``.
   public borrowing func get(_ name: ItemName, revision: UInt64) throws(StoreError) -> SecretForm? {
@@ -34,10 +34,10 @@ extension UnlockedVault {
     try core.read { (vault) throws(StoreError) in try vault.items.history.deleted(service: service) }
   }
 
-  /// Stores the content of `name` at `revision` as a new revision, with its label, attributes and expiry. The present
-  /// content is kept as by any write.
+  /// Stores the content of `name` at `revision` as a new revision, with its label, attributes and expiry. The current
+  /// version is kept as by any write.
   ///
-  /// - Throws: `StoreError` `.notFound` if there is no such item or that content is not kept, and the errors of
+  /// - Throws: `StoreError` `.notFound` if there is no such item or that version is not kept, and the errors of
   ///   ``set(_:for:if:keeping:)``.
   @discardableResult
   public borrowing func revert(
@@ -61,12 +61,12 @@ extension UnlockedVault {
     }
   }
 
-  /// Removes former and deleted contents.
+  /// Removes previous and deleted versions.
   ///
   /// - Parameters:
-  ///   - rule: which contents of each item and field.
+  ///   - rule: which versions of each item and field.
   ///   - name: an item with its fields, or a field; nil for all.
-  /// - Returns: the number of removed contents.
+  /// - Returns: the number of removed versions.
   @discardableResult
   public borrowing func prune(_ rule: PruneRule, of name: ItemName? = nil) throws(StoreError) -> Int {
     try core.write { (vault, change) throws(StoreError) in try vault.items.history.prune(rule, of: name, &change) }

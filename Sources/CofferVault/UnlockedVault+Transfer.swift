@@ -11,7 +11,7 @@ extension UnlockedVault {
   /// - Parameters:
   ///   - items: items and fields in any order, each name once.
   ///   - duplicates: how to treat taken names.
-  ///   - keeping: how many former contents a new item keeps.
+  ///   - keeping: the number of previous versions that a new item keeps.
   ///   - isTrial: whether only to report the effects.
   ///   - progress: receives the number of sealed items before each next one.
   /// - Throws: `StoreError` `.alreadyExists` (names the item; ``DuplicatePolicy/refuse``), `.ambiguous` (a name given
@@ -25,13 +25,17 @@ extension UnlockedVault {
     }
     return try core.write { (vault, change) throws(StoreError) in
       let report = try vault.items.transfer.plan(items, duplicates)
-      let (kept, added) = (Set(report.kept), Set(report.added))
+      if duplicates == .replaceWithFields { try vault.items.transfer.removeFields(notIn: items, &change) }
+      let kept = Set(report.kept)
       // A field needs its item first.
       let ordered = items.filter(\.name.field.isEmpty) + items.filter { !$0.name.field.isEmpty }
-      // A replaced item keeps its own history.
-      for (index, item) in ordered.enumerated() where item.isFormer ? added.contains(item.name) : !kept.contains(item.name) {
+      let previous = Dictionary(grouping: ordered.lazy.filter(\.isPrevious), by: \.name)
+      for (index, item) in ordered.enumerated() where !item.isPrevious && !kept.contains(item.name) {
         progress(index)
-        try vault.items.transfer.adopt(item, keeping: RecordLimits.history(keeping), &change)
+        let versions = try vault.items.transfer.joining(previous[item.name] ?? [], to: item.name) + [item]
+        for version in versions {
+          try vault.items.transfer.adopt(version, keeping: RecordLimits.history(keeping), &change)
+        }
       }
       return report
     }
@@ -85,7 +89,7 @@ extension UnlockedVault {
         if case .form(let form) = content { bytes += form.bytes.count }
         guard bytes <= mostBytes else {
           throw StoreError(
-            .tooLarge(limit: mostBytes), "the values asked for have more bytes together than are handed out at once",
+            .tooLarge(limit: mostBytes), "the requested values have more bytes than are read at once",
             place: vault.view.place.description, cure: "ask for fewer at once, or unlock the vault in this process")
         }
         contents.append(content)
@@ -95,7 +99,7 @@ extension UnlockedVault {
   }
 
   /// Exports the current items and fields, or those of some services, to a new vault that opens with `credentials`. It holds
-  /// no key, slot, id or former content of this vault. The items keep their ids.
+  /// no key, slot, id or previous version of this vault. The items keep their ids.
   ///
   /// The file is private to its owner and appears under its name once complete, in any folder that this user can write. This
   /// machine remembers a new vault on a server if this vault's options name a folder of pins.
@@ -165,13 +169,13 @@ extension UnlockedVault {
   /// Takes over newer items from `other`: another vault, a diverged copy of this one, or a backup. `other` does not change.
   /// A copy of this vault must have a key of its history.
   ///
-  /// Items and fields match by id, or else by name. Of two contents, one wins if its vault alone knows the other as a former
-  /// content. Otherwise it is a conflict: the newer ``VaultItem/written`` wins, then the newer ``VaultItem/modified``, then
-  /// the order of the bytes. The loser becomes the newest former content. For equal contents, the later write gives the
-  /// times and the id. The later rename wins. A content with 64 attributes has no room for the time of its rename;
-  /// ``MergeReport/undated`` says which name stays. An item deleted in one vault stays deleted unless the other changed it
-  /// later. A deletion applies to an id, whatever the name. If two items end up with one name, one of them gets a number
-  /// appended. Logins and other items that end with a session are left out.
+  /// Items and fields match by id, or else by name. Of two versions, one wins if its vault alone knows the other as a
+  /// previous version. Otherwise it is a conflict: the newer ``VaultItem/written`` wins, then the newer
+  /// ``VaultItem/modified``, then the order of the bytes. The loser becomes the newest previous version. If the contents are
+  /// equal, the later write gives the times and the id. The later rename wins. A content with 64 attributes has no room for
+  /// the time of its rename; ``MergeReport/undated`` says which name stays. An item deleted in one vault stays deleted
+  /// unless the other changed it later. A deletion applies to an id, under any name. If two items end up with one name, one
+  /// of them gets a number appended. Logins and other items that end with a session are left out.
   ///
   /// Once two vaults have merged each other, they have the same items, except those in ``MergeReport/leftOut``. A second
   /// merge changes nothing. A permanent removal leaves no trace: if the other vault has the item, it comes back.
@@ -183,8 +187,8 @@ extension UnlockedVault {
   ///
   /// - Parameters:
   ///   - other: the vault to read.
-  ///   - keeping: the minimum number of former contents to keep of each written item or field; nil for as many as in either
-  ///     vault.
+  ///   - keeping: the minimum number of previous versions to keep of each written item or field; nil for as many as in
+  ///     either vault.
   ///   - date: until when an item deleted in `other` can be restored here; nil deletes it for good.
   ///   - isTrial: whether only to report the effects.
   ///   - acceptingOlderKey: whether to merge a copy of this vault under an older key: see

@@ -18,7 +18,7 @@ public struct UnlockedVault: ~Copyable, Sendable {
   ///
   /// - Parameters:
   ///   - place: the place of the vault.
-  ///   - credentials: what opens it.
+  ///   - credentials: the slot's secrets.
   ///   - cost: the Argon2id cost of a passphrase, and the floor of all later passphrase slots. Nil measures this machine: at
   ///     least 3 passes over 64, 128 or 256 MiB for half a second, with a floor of 3 passes over 64 MiB.
   ///   - label: a name for the slot, at most 64 bytes.
@@ -81,7 +81,7 @@ public struct UnlockedVault: ~Copyable, Sendable {
   public borrowing func fields(of name: ItemName) throws(StoreError) -> [VaultItem] {
     try about(name) { () throws(StoreError) in
       guard let fields = try core.read({ (vault) throws(StoreError) in try vault.items.fields(of: name) }) else {
-        throw StoreError(.notFound, "there is no such item", place: place.description, cure: "look at the list of items")
+        throw StoreError(.notFound, "there is no such item", place: place.description, cure: "list the items")
       }
       return fields
     }
@@ -94,7 +94,7 @@ public struct UnlockedVault: ~Copyable, Sendable {
   ///   - form: the value and its metadata.
   ///   - name: the item, or a field of an existing item.
   ///   - condition: the condition for the write.
-  ///   - keeping: how many former contents to keep from now on, beginning with the replaced one, at most
+  ///   - keeping: the number of previous versions to keep from now on, beginning with the replaced one, at most
   ///     ``VaultItem/longestHistory``. Nil keeps as many as before, none for a new item. An item that ends with a session
   ///     keeps none.
   /// - Throws: `StoreError` `.tooLarge`, `.alreadyExists`, `.conflict`, `.notFound` (the item of a field), `.busy`,

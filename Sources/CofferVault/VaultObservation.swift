@@ -172,7 +172,7 @@ extension VaultStore {
   }
 
   /// - Parameter isFirst: whether nobody was notified before.
-  /// - Throws: the temporary failure of a server. The next call reports what was missed.
+  /// - Throws: the temporary failure of a server. The next call reports the missed changes.
   private func look(
     isFirst: Bool = false, _ survey: (VaultObservation.Known?) throws(StoreError) -> VaultObservation.Survey?
   ) throws(StoreError) {

@@ -50,7 +50,7 @@ import Testing
     "CofferCLI": [
       "Coffer", "CofferAgent", "CofferDefaults", "CofferFormats", "CofferLogin", "CofferPostgres", "CofferSecretService",
       "CofferTerminal", "CofferVault", "CofferVaultRows", "CofferStorage", "CofferMemory", "CofferPlatform",
-      "CCofferLibraries", "ArgumentParser", "SystemPackage",
+      "CCofferLibraries", "CCofferPages", "ArgumentParser", "SystemPackage",
     ],
     "CofferTesting": [
       "Coffer", "CofferValues", "CofferStorage", "CofferDefaults", "CofferVault", "CofferMemory", "CofferPlatform",

@@ -37,7 +37,7 @@ import Testing
     #expect(get(agent) == nil)
     hand.pass(.seconds(61))
     #expect(get(agent) == .locked)
-    #expect(try agent.client().status().whyLocked.contains("nobody used it"))
+    #expect(try agent.client().status().whyLocked.contains("it was not used for"))
     try unlock()
     for _ in 0..<11 {
       hand.pass(.seconds(50))
@@ -45,7 +45,7 @@ import Testing
     }
     hand.pass(.seconds(50))
     #expect(get(agent) == .locked)
-    #expect(try agent.client().status().whyLocked.contains("time of 10 min was over"))
+    #expect(try agent.client().status().whyLocked.contains("lifetime of 10 min ended"))
     try unlock()
     hand.pass(.seconds(2), suspended: true)
     #expect(get(agent) == .locked)
@@ -63,7 +63,7 @@ import Testing
     #expect(get(agent) == nil)
     hand.pass(.seconds(4))
     #expect(get(agent) == .locked)
-    #expect(try client.status().whyLocked == "its time of 8 s was over")
+    #expect(try client.status().whyLocked == "its lifetime of 8 s ended")
     // Less than a second is rounded up to one, and does not mean the agent's default.
     #expect(try client.unlock(with: TestAgent.credentials(), idle: .milliseconds(1)).idle == .seconds(1))
     #expect(try client.unlock(with: TestAgent.credentials()).idle == .seconds(60))

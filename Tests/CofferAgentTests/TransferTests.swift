@@ -34,25 +34,25 @@ import Testing
     #expect(item.created == Date(timeIntervalSince1970: 5) && item.modified == Date(timeIntervalSince1970: 7))
     #expect(kind { _ = try client.add(many) } == .alreadyExists)
     #expect(try client.add(many, duplicates: .keep).kept == many.map(\.name))
-    #expect(try client.add([many[1]], duplicates: .replace).replaced == [many[1].name])
+    #expect(try client.add([many[1]], duplicates: .replace).kept == [many[1].name])
     #expect(kind { _ = try client.add([many[1], many[1]], duplicates: .replace) } == .ambiguous)
     let entry = try #require(try client.ask(Calls.log, 1).last)
     #expect(entry.event == .itemSet && entry.process == UInt32(getpid()))
   }
 
-  @Test func `previous versions come with their item, unless it replaces one, and are no items of the report`() throws {
+  @Test func `previous versions come with their item, and are no items of the report`() throws {
     let agent = try TestAgent()
     defer { agent.stop(); TestAgent.remove(agent.folder) }
     let client = agent.client()
     let name = try ItemName(service: "s", account: "a")
     let versions = try ["first", "second", "third"].map { text in
-      try ImportedItem(name: name, form: form(text), created: nil, modified: nil, isFormer: text != "third")
+      try ImportedItem(name: name, form: form(text), created: nil, modified: nil, isPrevious: text != "third")
     }
     #expect(try client.add(versions, keeping: 10).added == [name])
     #expect(try (1...3).map { try client.get(name, revision: $0)?.text } == ["first", "second", "third"])
     #expect(try client.get(name)?.text == "third" && client.item(name)?.history == 10)
-    #expect(try client.add(versions, duplicates: .replace, keeping: 10).replaced == [name])
-    #expect(try client.item(name)?.revision == 4 && client.get(name, revision: 3)?.text == "third")
+    #expect(try client.add(versions, duplicates: .replace, keeping: 10).kept == [name])
+    #expect(try client.item(name)?.revision == 3)
   }
 
   @Test func `items that did not all reach the agent are not added`() throws {

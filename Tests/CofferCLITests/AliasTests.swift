@@ -14,7 +14,7 @@ struct AliasTests {
       try home.transcript("vault \(word) s\(index)", in: "v\(index)")
     }
     for word in ["get", "cat", "read"] { try home.transcript("vault \(word) s1", out: "v1") }
-    try home.transcript("vault otp s1 --set", in: "GEZDGNBV")
+    try home.transcript("vault otp s1 --set", in: "GEZDGNBVGY3TQOJQ")
     for word in ["otp", "totp"] { #expect(try home.coffer("vault \(word) s1").status == 0) }
     for word in ["list", "ls"] { #expect(try home.listed("vault \(word)") == ["s0", "s1", "s2", "s3"]) }
     for word in ["find", "search"] { #expect(try home.listed("vault \(word) S2") == ["s2"]) }

@@ -49,8 +49,8 @@ struct ExitStatusTests {
   }
 
   static let cures: [(StoreError.Remedy, String)] = [
-    (.makeVault, "coffer init makes one; or give the path of another"),
-    (.returnVault, "put it back, from a backup by coffer restore FILE; coffer init makes another vault"),
+    (.makeVault, "coffer init creates one; or give the path of another"),
+    (.returnVault, "put it back, or restore a backup with coffer restore FILE; coffer init creates another vault"),
     (.acceptReplaced, "put the right vault back; if this one is right, accept it with coffer vault pin accept"),
     (
       .acceptOlder,
@@ -60,7 +60,7 @@ struct ExitStatusTests {
       .acceptFork,
       "two copies were written apart: find the other one; if this one is right, accept it with coffer vault pin accept"
     ),
-    (.acceptAtPath, "check that the right vault stands there, then accept it with coffer vault pin accept"),
+    (.acceptAtPath, "check that the right vault is there, then accept it with coffer vault pin accept"),
     (.acceptUnpinned, "check that the vault is the newest one, then accept it with coffer vault pin accept"),
     (.acceptInvited, "ask someone who has the vault for an invitation: coffer vault pin accept --invitation INVITATION"),
     (.expectVault, "ask someone who has the vault for an invitation: coffer vault join PLACE INVITATION"),
@@ -69,37 +69,37 @@ struct ExitStatusTests {
     (.giveBackup, "make a backup of that vault with coffer backup, and give that"),
     (
       .giveBackupSecret,
-      "give that, by --passphrase-file for example; COFFER_PASSPHRASE_FILE or COFFER_KEY_FILE, or the terminal, may have what opens the vault now"
+      "give it with --passphrase-file or the like; what opens the vault now can come from COFFER_PASSPHRASE_FILE, COFFER_KEY_FILE or the terminal"
     ),
-    (.replaceVault, "restore to another path, or say --replace to replace it; it is kept beside it"),
+    (.replaceVault, "restore to another path, or use --replace, which keeps the old one beside it"),
     (
       .acceptOlderKey,
-      "a backup made after the key was changed, or what opens the vault that stands there as well; to go back to the older key on purpose, --older-key"
+      "use a backup made after the key change, or also give what unlocks the vault there; to go back on purpose, --older-key"
     ),
-    (.acceptOlderCopy, "a copy that was made since; if you know this one, --older-key"),
-    (.acceptMoved, "the vault itself, at its own place; if it was moved here, accept it with coffer vault pin accept"),
+    (.acceptOlderCopy, "use a copy made since; if you know this one, --older-key"),
+    (.acceptMoved, "use the vault itself, at its own place; if it was moved here, accept it with coffer vault pin accept"),
     (.rebuild, "restore a backup; without one, coffer vault repair --rebuild keeps the records that open"),
     (.askRecipient, "ask for it again; coffer vault identity FILE prints it"),
-    (.makeMirror, "coffer vault mirror FILE --vault URL makes it anew, once the server can be reached"),
+    (.makeMirror, "coffer vault mirror FILE --vault URL creates it again, once the server can be reached"),
     (
       .remakeMirror,
-      "find out who put it there; to have the mirror anew, move it away, and make it with coffer vault mirror FILE --vault URL"
+      "find out who put it there; then move it away and run coffer vault mirror FILE --vault URL"
     ),
     (.openMirror, "--vault mirror:FILE, which reads it"),
-    (.leaveMirror, "the command with the vault's own place, once the server can be reached"),
+    (.leaveMirror, "use the vault's own place, once the server can be reached"),
     (
       .readMirror,
-      "check that it is there and can be reached, then try again; --vault mirror:FILE reads without it what coffer vault mirror FILE kept before"
+      "check that it can be reached, then try again; --vault mirror:FILE reads the copy that coffer vault mirror FILE made"
     ),
-    (.startAgent, "coffer unlock starts one, or unlock the vault in this process"),
+    (.startAgent, "coffer unlock starts one; or unlock the vault in this process"),
     (.unlockAgent, "coffer unlock, then try again"),
     (.relockAgent, "coffer lock, then unlock the vault that you expect"),
     (.restartAgent, "coffer agent stop, then coffer unlock"),
     (.replaceAgent, "coffer agent stop, then coffer unlock; or --no-agent"),
-    (.endAgent, "coffer status --agent shows it, coffer agent stop ends it"),
+    (.endAgent, "coffer status --agent shows it, coffer agent stop stops it"),
     (.askAgent, "coffer status --agent"),
     (.leaveAgentOut, "--no-agent, or another COFFER_HOME"),
-    (.distrustAgent, "find out who put it there; --no-agent leaves the agent out"),
+    (.distrustAgent, "find out who put it there; --no-agent does without it"),
     (.oneVersion, "use one version of coffer for both"),
   ]
 
@@ -138,7 +138,7 @@ struct ExitStatusTests {
     let home = try Home()
     try home.transcript(
       "defaults read app theme --json",
-      err: #"{"error":{"code":1,"cure":"coffer defaults read app shows what is","key":"theme","kind":"notFound","#
+      err: #"{"error":{"code":1,"cure":"coffer defaults read app shows its keys","key":"theme","kind":"notFound","#
         + #""message":"nothing is stored in domain 'app'","place":null}}"#,
       exit: 1)
   }

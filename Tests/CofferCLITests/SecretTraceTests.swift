@@ -275,7 +275,7 @@ struct SecretTraceTests {
     terminal.type("coffer set typed\n")
     terminal.shows("New value of typed: ")
     terminal.type(Self.canary + "\n")
-    terminal.shows("The same again: ")
+    terminal.shows("Repeat: ")
     try search([shell.id], while: "the prompt")
     terminal.type(Self.canary + "\n")
     // Input while the echo is off belongs to the prompt, so the next command waits until that is over.

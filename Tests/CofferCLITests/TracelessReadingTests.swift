@@ -100,7 +100,7 @@ struct TracelessReadingTests {
     try home.transcript("defaults write bad theme dark")
     _ = try home.file("config/bad.plist", "<plist version=\"1.0\"><dict><key>theme</key><string>da")
     let before = try Self.listing(home.path + "/config")
-    try home.transcript("defaults read bad theme", err: ".bad.plist.last-good in its place", exit: 65)
+    try home.transcript("defaults read bad theme", err: "or replace it with \(home.path)/config/.bad.plist.last-good", exit: 65)
     try home.transcript("defaults write bad theme light", err: "the file is not a property list", exit: 65)
     try home.transcript("defaults import bad -", in: "<plist><dict/></plist>", err: "is not a property list", exit: 65)
     try home.transcript("set theme x --domain bad --plain", err: "is not a property list", exit: 65)

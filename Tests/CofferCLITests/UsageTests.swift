@@ -39,7 +39,7 @@ struct UsageTests {
     "vault set github ada --passphrase-file - --file -", "vault set github ada --passphrase-file - --fd 0",
   ])
   func `two things from standard input in one command are refused before either is read`(line: String) throws {
-    try Home().transcript(line, in: "hunter2\n", err: "would come from standard input", exit: 64)
+    try Home().transcript(line, in: "hunter2\n", err: "cannot both come from standard input", exit: 64)
   }
 
   @Test(arguments: [
@@ -72,8 +72,12 @@ struct UsageTests {
     ("set a b --plian", "there is no option '--plian'\n  try: did you mean --plain? coffer set --help\n"),
     ("get a --vualt x", "there is no option '--vualt'\n  try: did you mean --vault? coffer get --help\n"),
     ("get a --tokenn=hunter2", "there is no option '--tokenn'\n  try: coffer get --help\n"),
+    ("set a --user app", "there is no option '--user'\n  try: --attribute user=NAME; coffer set --help\n"),
+    ("backup", "FILE is missing\n  try: coffer backup FILE\n"),
+    ("revert a", "give the revision too\n  try: coffer history a\n"),
+    ("generate hunter2", "coffer generate prints a password and stores nothing\n  try: coffer set NAME --generate\n"),
   ])
-  func `an option that is misspelled or has no value is met with the one that was meant, or the form of its value`(
+  func `an option that is misspelled or has no value, and a word too few or too many, get an error that says how`(
     line: String, error: String
   ) throws { try Home().transcript(line, err: error.hasSuffix("\n") ? "coffer: \(error)" : error, exit: 64) }
 
@@ -87,8 +91,8 @@ struct UsageTests {
   @Test
   func `the hint for a missing key names the domain that was given`() throws {
     let home = try Home.withVault()
-    try home.transcript("get size --domain app", err: "coffer list --domain app shows what is there", exit: 1)
-    try home.transcript("get size", err: "coffer list shows what there is, coffer set stores it", exit: 1)
+    try home.transcript("get size --domain app", err: "coffer list --domain app shows its keys", exit: 1)
+    try home.transcript("get size", err: "coffer list shows all items, coffer set stores a new one", exit: 1)
     try Home().transcript(
       "get size --domain app", err: "nothing is stored in domain 'app'\n  try: there is no vault either: coffer init", exit: 1)
   }

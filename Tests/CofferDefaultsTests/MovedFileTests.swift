@@ -149,7 +149,7 @@ struct MovedFileTests {
     }
     // If the next journal goes before all have noticed, they may report replaced files.
     let errors = tools.map { $0.finish() }.filter { !$0.isEmpty }
-    #expect(errors.allSatisfy { $0.contains("other files were put in place of those in use") })
+    #expect(errors.allSatisfy { $0.contains("the files in use were replaced") })
     let found = try folder.open(isShared: false).names().count
     #expect(found == processes * each || !errors.isEmpty)
     print("journals taken away: \(moves) times under \(processes) writers, \(found) of \(processes * each) values")

@@ -88,7 +88,7 @@ import Testing
       #expect(kind { _ = try OAuthTokens(found, at: .now, place: "p") } == .damaged)
     }
     let refused = OAuthFailure(try answer(#"{"error":"x","error_description":"a\ncoffer: done\u001b[2J"}"#), "x", Form())
-    #expect(refused.error("it", "p", cure: "c").what == "the server refuses it: x (a?coffer: done?[2J)")
+    #expect(refused.error("it", "p", cure: "c").what == "the server refused it: x (a?coffer: done?[2J)")
   }
 
   @Test func `whoever says nothing at the port keeps the browser out no longer than others`() throws {

@@ -63,14 +63,14 @@ import Testing
   func `whoever says no is understood`(kind: OAuthServer.Kind) async throws {
     let server = try OAuthServer(kind)
     let error = await #expect(throws: StoreError.self) { try await device(client(server), server, "deny") }
-    #expect(error?.kind == .loginRefused && error?.what.hasPrefix("the server refuses the login: access_denied") == true)
+    #expect(error?.kind == .loginRefused && error?.what.hasPrefix("the server refused the login: access_denied") == true)
   }
 
   @Test(arguments: OAuthServer.Kind.withCodes)
   func `a code that ended before it was entered is told`(kind: OAuthServer.Kind) async throws {
     let server = try OAuthServer(kind)
     let error = await #expect(throws: StoreError.self) { try await device(client(server), server, "end") }
-    #expect(error?.kind == .loginRefused && error?.what == "the code ended before it was entered")
+    #expect(error?.kind == .loginRefused && error?.what == "the code expired before it was entered")
   }
 
   @Test(arguments: OAuthServer.Kind.withCodes)
@@ -148,10 +148,10 @@ import Testing
     // Glewlwyd declares that it names itself in each answer, and is not trusted without.
     let issuer = "&iss=\(server.issuer)"
     for (query, what) in [
-      ("state=STATE\(issuer)", "what came back holds no code"),
-      ("error=access_denied&state=STATE\(issuer)", "the server refuses the login: access_denied"),
-      ("code=c&state=STATE&iss=https://elsewhere.example", "what came back is of another server"),
-      ("code=forged&state=STATE\(issuer)", "the server refuses the code: "),
+      ("state=STATE\(issuer)", "the answer holds no code"),
+      ("error=access_denied&state=STATE\(issuer)", "the server refused the login: access_denied"),
+      ("code=c&state=STATE&iss=https://elsewhere.example", "the answer is from another server"),
+      ("code=forged&state=STATE\(issuer)", "the server refused the code: "),
     ] {
       let login = try client.loginByBrowser()
       let parts = try #require(URLComponents(string: login.url)?.queryItems)
@@ -237,7 +237,7 @@ import Testing
     let second = try await client.tokens(refreshing: #require(first.refresh))
     let error = await #expect(throws: StoreError.self) { try await client.tokens(refreshing: #require(first.refresh)) }
     let reason = kind == .glewlwyd ? "status 400, without a reason" : "invalid_grant"
-    #expect(error?.kind == .loginRefused && error?.what == "the server refuses to renew the login: \(reason)")
+    #expect(error?.kind == .loginRefused && error?.what == "the server refused to renew the login: \(reason)")
     #expect(error?.description.contains("used before") == true)
     let next = await #expect(throws: StoreError.self) { try await client.tokens(refreshing: #require(second.refresh)) }
     #expect(next?.kind == .loginRefused)
@@ -314,7 +314,7 @@ import Testing
       for status in [301, 302, 307, 308] {
         try server.fault(status, to: place.replacing(server.place, with: other.place))
         let error = await #expect(throws: StoreError.self) { try await client.tokens(refreshing: secret("the old token")) }
-        #expect(error?.kind == .damaged && error?.what.contains("sends elsewhere") == true, "\(status) \(place)")
+        #expect(error?.kind == .damaged && error?.what.contains("the server redirects") == true, "\(status) \(place)")
       }
     }
     #expect(try other.control("counts") == before)

@@ -36,7 +36,7 @@ import Testing
     let failed = #expect(throws: StoreError.self) {
       try AtomicFile(path, calls: calls).replace(with: "new".utf8Span.span.bytes, mode: 0o600)
     }
-    #expect(try failed?.kind == .io(EIO) && failed?.cure.contains("the change is made") == true && content() == "new")
+    #expect(try failed?.kind == .io(EIO) && failed?.cure.contains("the change was made") == true && content() == "new")
   }
 
   private func folder(_ body: (FilePath) throws -> Void) throws {

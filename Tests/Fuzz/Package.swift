@@ -39,6 +39,7 @@ let package = Package(
     .systemLibrary(name: "CCofferSQLite", pkgConfig: "sqlite3"),
     .target(name: "CCofferPlatform"),
     .target(name: "CCofferLibraries"),
+    .target(name: "CCofferPages"),
     .target(name: "CofferPlatform", dependencies: ["CCofferPlatform", system], swiftSettings: tested),
     .target(name: "CofferMemory", dependencies: ["CCofferSodium", "CofferPlatform"], swiftSettings: tested),
     .target(name: "CofferObservation", swiftSettings: tested),
@@ -105,7 +106,7 @@ let package = Package(
       dependencies: [
         "Coffer", "CofferAgent", "CofferDefaults", "CofferFormats", "CofferLogin", "CofferMemory", "CofferPlatform",
         "CofferPostgres", "CofferSecretService", "CofferStorage", "CofferTerminal", "CofferVault", "CofferVaultRows",
-        "CCofferLibraries", arguments, system,
+        "CCofferLibraries", "CCofferPages", arguments, system,
       ],
       // In a file named Main.swift, SwiftPM would take the target for a program, and another program would get none of its
       // code.

@@ -4,6 +4,6 @@
 #include "libcurl.h"
 #include "libgcrypt.h"
 #include "libpq.h"
-#include "libqrencode.h"
+#include "libz.h"
 #include "libzip.h"
 #include "sdbus.h"

@@ -1,7 +1,6 @@
 internal import CofferPlatform
 package import CofferVault
 
-/// The effect of a call.
 package enum CallEffect: Sendable {
   case none
   /// Changes the file, and no item: without an answer the outcome is unknown.
@@ -10,7 +9,7 @@ package enum CallEffect: Sendable {
   case items
 }
 
-/// A request for a vault that the agent holds, in one place: its number, its arguments and its answer on the wire, and the work.
+/// A request for a vault that the agent holds: its number, its arguments and its answer on the wire, and the work.
 ///
 /// The agent answers it, the client asks it, and the command line does its work on a vault of its own, too.
 package struct Call<Answer: WireValue, each Argument: WireValue>: Sendable {

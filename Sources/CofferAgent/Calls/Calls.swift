@@ -22,12 +22,12 @@ package enum Calls {
   package static let rehearse = Call<Nothing, [ItemChange]>(.rehearse) { (vault, changes) throws(StoreError) in
     try Nothing(vault.rehearse(changes))
   }
-  /// The item can be brought back until the date; without one it is removed for good.
+  /// Nil removes for good.
   package static let remove = Call<Bool, ItemName, WriteCondition, Date?>(.delete, .items) {
     (vault, name, condition, date) throws(StoreError) in
     try vault.remove(name, if: condition, keptUntil: date)
   }
-  /// The services with a prefix, or the accounts of a service with one.
+  /// With a prefix.
   package static let names = ListCall<String, String?, String>(.names) { (vault, service, prefix) throws(StoreError) in
     try vault.names(of: service, prefix: prefix)
   }
@@ -81,7 +81,7 @@ package enum Calls {
       status: try vault.status(), pin: try vault.pinStatus(), log: try vault.logLength(), lockedBytes: memory.lockedBytes,
       unlockedBytes: memory.unlockedBytes)
   }
-  static let contents = ListCall<StoredContent, [ItemName]>(.contents) { (vault, names) throws(StoreError) in
+  package static let contents = ListCall<StoredContent, [ItemName]>(.contents) { (vault, names) throws(StoreError) in
     try vault.contents(of: names, mostBytes: AgentProtocol.mostLoaded)
   }
 }

@@ -7,7 +7,7 @@ extension AgentClient {
   /// The contents of `names`, expired items included, at one moment.
   package func contents(of names: [ItemName]) throws(StoreError) -> [StoredContent] {
     let contents = try ask(Calls.contents, names)
-    guard contents.count == names.count else { throw FrameReader.malformed("it has a content too many or too few") }
+    guard contents.count == names.count else { throw FrameReader.malformed("it has too many or too few contents") }
     return contents
   }
 

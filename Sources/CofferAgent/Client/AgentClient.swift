@@ -39,14 +39,14 @@ public final class AgentClient: Sendable {
 
   private init(_ line: AgentLine) { self.line = line }
 
-  /// The same client; the vault's log ascribes its changes to another process, unchecked.
+  /// The vault's log ascribes its changes to another process, unchecked.
   package func on(_ behalf: Behalf) -> AgentClient {
     var greeting = line.greeting
     greeting.behalf = behalf
     return AgentClient(AgentLine(place, greeting, line.answerTime))
   }
 
-  /// The same client with another time limit for an answer to begin.
+  /// Another limit for an answer to begin.
   package func waiting(_ answerTime: Duration) -> AgentClient {
     AgentClient(AgentLine(place, line.greeting, answerTime))
   }

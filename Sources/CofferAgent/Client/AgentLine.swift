@@ -2,7 +2,7 @@ internal import CofferPlatform
 internal import CofferStorage
 internal import Synchronization
 
-/// A client's connection to an agent: made and greeted on demand, kept between questions, and remade after its end.
+/// Made and greeted on demand, kept between questions, and remade after its end.
 final class AgentLine: Sendable {
   let place: AgentPlace
   let greeting: Greeting
@@ -48,7 +48,6 @@ final class AgentLine: Sendable {
     guard agrees else { throw error }
   }
 
-  /// Why a question failed.
   enum Failure: Error {
     /// The agent answered with this error, and did nothing.
     case refused(StoreError)
@@ -177,7 +176,7 @@ final class AgentLine: Sendable {
     do throws(TransportFailure) { arrival = try socket.receive(begins: time, whole: Self.wholeMessage) } catch {
       switch error {
       // No agent announces so much: the peer is no agent.
-      case .tooLarge: throw .garbled(FrameReader.malformed("it announces more than an agent ever sends"))
+      case .tooLarge: throw .garbled(FrameReader.malformed("it announces more than an agent sends"))
       case .tooShort: throw .garbled(error.error)
       case .gone, .slow, .system, .unmade: throw .unanswered(error)
       }
@@ -216,7 +215,7 @@ final class AgentLine: Sendable {
 
   private func unknown(_ error: StoreError) -> StoreError {
     StoreError(
-      .outcomeUnknown, "the agent was asked and did not answer: whether the change was made is not known",
-      place: place.socket.string, cure: "look whether it was, then try again", underlying: error)
+      .outcomeUnknown, "the agent did not answer: the change may or may not have been made",
+      place: place.socket.string, cure: "check whether it was made, then try again", underlying: error)
   }
 }

@@ -3,10 +3,10 @@ public import CofferStorage
 
 // Reads the items' versions and descriptions for a session, also of expired items, and no value.
 extension AgentStore {
-  /// The service whose items these are.
+  /// The service of these items.
   public var part: String { service }
 
-  /// The version of the item `name`, of an expired one too; `.absent` where there is none.
+  /// The version of the item `name`, expired or not; `.absent` if there is none.
   public func version(of name: String) throws(StoreError) -> RecordVersion {
     try client.ask(Calls.version, service, name)
   }

@@ -5,15 +5,15 @@ internal import SystemPackage
 
 /// The items of one service, kept by the user's agent: a program reads and writes secrets without a secret of its own.
 ///
-/// It behaves as the vault's own store does, with two differences. Where the agent is locked every call throws
-/// ``/CofferPlatform/StoreError/Kind/locked``, and where it is not running ``/CofferPlatform/StoreError/Kind/noAgent``, and may
-/// be answered again once somebody ran `coffer unlock`. And it tells of no changes: its feed has ended.
+/// It behaves as the vault's own store does, with two differences. While the agent is locked every call throws
+/// ``/CofferPlatform/StoreError/Kind/locked``; without an agent it throws ``/CofferPlatform/StoreError/Kind/noAgent``. After
+/// `coffer unlock` calls are answered again. It reports no changes: its feed has ended.
 public final class AgentStore: DecidingStore {
   /// Serves the vault's route.
   public typealias R = Vault
 
   let client: AgentClient
-  /// The service whose items these are: an app's domain.
+  /// The service of these items: an app's domain.
   public let service: String
   /// The vault's path, which decides transactions with the plain store.
   public let place: String
@@ -21,12 +21,12 @@ public final class AgentStore: DecidingStore {
   /// A store over the agent of `client`.
   ///
   /// - Parameters:
-  ///   - service: the service whose items these are: an app's domain.
+  ///   - service: an app's domain.
   ///   - vault: the vault's place; a relative path begins at the current folder.
   ///   - client: asks the agent.
   /// - Throws: ``/CofferPlatform/StoreError/Kind/invalidName`` for a bad service name.
   public convenience init(service: String, vault: VaultPlace, client: AgentClient) throws(StoreError) {
-    // A prepared batch names this place, and whoever settles it may be in another folder.
+    // A prepared batch names this place, and may be settled from another folder.
     try self.init(service: service, place: vault.absolute().description, client: client)
   }
 
@@ -36,20 +36,20 @@ public final class AgentStore: DecidingStore {
     self.client = client
   }
 
-  /// A store of the items of another service in the same vault, over the same agent.
+  /// A store of another service in the same vault, over the same agent.
   ///
   /// - Throws: ``/CofferPlatform/StoreError/Kind/invalidName`` for a bad service name.
   public func store(ofService service: String) throws(StoreError) -> AgentStore {
     try AgentStore(service: service, place: place, client: client)
   }
 
-  /// The value of the item `name`; nil when there is none.
+  /// The value of the item `name`; nil if there is none.
   public func load(_ name: String) throws(StoreError) -> SecretForm? { try load([name]).first?.form }
 
   /// Several values from one moment.
   public func load(_ names: [String]) throws(StoreError) -> [Reading<Vault>] {
     let readings = try client.ask(Calls.load, service, names)
-    guard readings.count == names.count else { throw FrameReader.malformed("it has an answer too many or too few") }
+    guard readings.count == names.count else { throw FrameReader.malformed("it has too many or too few answers") }
     return readings
   }
 
@@ -86,15 +86,15 @@ public final class AgentStore: DecidingStore {
       usleep(.random(in: 0...min(Self.longestPause, UInt32(attempt) * 500)))
     }
     throw StoreError(
-      .busy, "others changed the item \(Self.attempts) times before it could be written", key: name, place: place,
+      .busy, "other processes changed the item \(Self.attempts) times before it could be written", key: name, place: place,
       cure: "try again")
   }
 
   /// All of `batch` in one transaction of the vault, or nothing. A vault decides transactions and is never prepared.
   ///
-  /// - Throws: ``/CofferPlatform/StoreError/Kind/unsupported`` when a `decision` is given,
-  ///   ``/CofferPlatform/StoreError/Kind/tooLarge(limit:)`` for more than the agent takes in one message: four of the largest
-  ///   values, ``/CofferPlatform/StoreError/Kind/outcomeUnknown`` when the agent was asked and did not answer.
+  /// - Throws: ``/CofferPlatform/StoreError/Kind/unsupported`` for a `decision`,
+  ///   ``/CofferPlatform/StoreError/Kind/tooLarge(limit:)`` for more than the agent takes in one message: four of the
+  ///   largest values, ``/CofferPlatform/StoreError/Kind/outcomeUnknown`` if the agent does not answer.
   public func commit(_ batch: Batch<Vault>, decision: Decision?) throws(StoreError) {
     guard decision == nil else {
       throw StoreError(
@@ -112,6 +112,6 @@ public final class AgentStore: DecidingStore {
     }
   }
 
-  /// The vault's record of transactions, which anybody can read without a key.
+  /// The vault's record of transactions, readable without a key.
   public var decisions: DecisionLookup? { DecidedTransactions.lookup }
 }

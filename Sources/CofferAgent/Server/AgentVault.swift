@@ -4,8 +4,7 @@ internal import CofferVault
 internal import Synchronization
 internal import SystemPackage
 
-/// A vault held by the agent: unlocked until a request to lock, the end of its time, a suspension, or a replacement of its
-/// file.
+/// Unlocked until a request to lock, the end of its time, a suspension, or a replacement of its file.
 final class AgentVault: Sendable {
   private struct Unlocked: ~Copyable {
     let vault: UnlockedVault
@@ -25,12 +24,12 @@ final class AgentVault: Sendable {
     /// When it was last locked or unlocked, since boot.
     var since = Duration.zero
   }
-  /// Requests to lock, outside of running calls.
+  /// Outside of running calls.
   private struct Locking {
     /// Their number: an earlier request to unlock does not open the vault after one of them.
     var count = 0
     var reason = ""
-    /// Whether the agent has ended, after which nothing opens the vault.
+    /// Nothing opens the vault after the agent's end.
     var hasEnded = false
   }
 
@@ -113,7 +112,7 @@ final class AgentVault: Sendable {
     try state.withLock { (state) throws(StoreError) in
       guard locking.withLock({ $0.count == asked.locks && !$0.hasEnded }) else {
         throw StoreError(
-          .locked, "the agent was told to lock while it unlocked the vault", place: place,
+          .locked, "the agent was locked while it unlocked the vault", place: place,
           cure: "AgentClient.unlock(with:) again, if it is to be open", remedy: .unlockAgent)
       }
       state.unlocked = next.take()
@@ -148,7 +147,7 @@ final class AgentVault: Sendable {
     return try Stat.ofLink(path)?.identity
   }
 
-  /// The vault's place; nil while it is locked.
+  /// Nil while the vault is locked.
   var unlockedPlace: VaultPlace? {
     state.withLock { state in
       switch state.unlocked {
@@ -225,7 +224,7 @@ final class AgentVault: Sendable {
     }
   }
 
-  /// The description for a client of another vault; nil while it is locked.
+  /// For a client of another vault; nil while this one is locked.
   var held: AgentStatus.Held? {
     let held = describe()
     return held.id.map { id in
@@ -269,9 +268,9 @@ final class AgentVault: Sendable {
     } else if suspended > AgentClock.suspensionTolerance {
       drop(&state, "the machine was suspended")
     } else if left.life <= .zero {
-      drop(&state, "its time of \(limits(state).lifetime.words) was over")
+      drop(&state, "its lifetime of \(limits(state).lifetime.words) ended")
     } else if left.idle <= .zero {
-      drop(&state, "nobody used it for \(limits(state).idle.words)")
+      drop(&state, "it was not used for \(limits(state).idle.words)")
     }
   }
 

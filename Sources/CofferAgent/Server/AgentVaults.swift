@@ -3,7 +3,7 @@ internal import CofferStorage
 internal import CofferVault
 internal import Synchronization
 
-/// The vaults of an agent, each unlocked separately and with its own times.
+/// Each is unlocked separately and has its own times.
 final class AgentVaults: Sendable {
   /// The most unlocked vaults: each may have 64 MiB of descriptions in guarded memory, and two open files.
   static let mostUnlocked = 8
@@ -14,13 +14,13 @@ final class AgentVaults: Sendable {
   private let clock: AgentClock
   private struct Places {
     var vaults: [AgentVault]
-    /// Whether the agent has ended, after which nothing is unlocked.
+    /// Nothing is unlocked after the agent's end.
     var hasEnded = false
   }
   private let places: Mutex<Places>
   /// One unlocking at a time, outside of the vaults' locks: requests meanwhile report a locked vault.
   private let guesses = Mutex(Guesses())
-  /// Clients that wait for a change of any vault.
+  /// For changes of any vault.
   let watchers = Watchers()
 
   init(_ settings: AgentSettings, clock: AgentClock) {
@@ -40,12 +40,12 @@ final class AgentVaults: Sendable {
       try place.check()
       guard place.path?.isAbsolute ?? true else {
         throw StoreError(
-          .otherVault, "an agent takes only a whole path to a vault", place: path, cure: "give the path from / on",
+          .otherVault, "an agent takes only an absolute path to a vault", place: path, cure: "give the path from /",
           remedy: .leaveAgentOut)
       }
       if places.vaults.count >= Self.mostPlaces, let old = places.vaults.dropFirst().firstIndex(where: { !$0.isUnlocked }) {
         // Otherwise an unlock in progress would hold a key that nobody locks.
-        places.vaults.remove(at: old).end("too many other vaults were asked for")
+        places.vaults.remove(at: old).end("too many other vaults were requested")
       }
       let vault = AgentVault(settings(of: place), clock: clock, watchers: watchers)
       if places.hasEnded { vault.end(Self.ended) }
@@ -54,7 +54,7 @@ final class AgentVaults: Sendable {
     }
   }
 
-  /// Settings without the expectations about the agent's first vault.
+  /// Without the expectations about the agent's first vault.
   private func settings(of place: VaultPlace) -> AgentSettings {
     var settings = settings
     settings.vault = place
@@ -87,7 +87,7 @@ final class AgentVaults: Sendable {
     }
   }
 
-  /// Unlocked vaults, in the order of first request.
+  /// In the order of first request.
   var unlocked: [AgentVault] { all.filter(\.isUnlocked) }
 
   func lock(because reason: String) { Self.lock(all, because: reason) }

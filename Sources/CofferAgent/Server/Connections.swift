@@ -4,7 +4,7 @@ internal import Dispatch
 internal import Synchronization
 internal import SystemPackage
 
-/// The open connections, each with a thread.
+/// Each has a thread.
 final class Connections: Sendable {
   /// The most connections: twice the shells and builds that ask on a busy machine; each costs a thread and at most a
   /// message.
@@ -12,7 +12,6 @@ final class Connections: Sendable {
   /// The deepest calls of SQLite and the coding need a tenth of it.
   static let stackBytes = 1 << 20
 
-  /// A connection, as seen by the others.
   final class Mark: Sendable {
     fileprivate let descriptor: Int32
     fileprivate let waitingSince = Mutex<ContinuousClock.Instant?>(.now)

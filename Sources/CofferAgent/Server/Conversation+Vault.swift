@@ -85,14 +85,14 @@ extension Conversation {
     do throws(StoreError) { return try frame.arguments(body) } catch { throw .refused(error) }
   }
 
-  /// Runs `body` with the vault; a failure may still be answered.
+  /// A failure may still be answered.
   func withVault<Result: Sendable>(
     isUse: Bool = true, _ body: (borrowing UnlockedVault) throws(StoreError) -> Result
   ) throws(AnswerFailure) -> Result {
     do throws(StoreError) { return try use(isUse: isUse, body) } catch { throw .refused(error) }
   }
 
-  /// Sends `elements` in as many frames as necessary, each with its count.
+  /// In as many frames as necessary, each with its count.
   func pages<Elements: RandomAccessCollection>(
     of elements: Elements, on socket: borrowing LocalSocket,
     _ put: (Elements.Element, inout FrameWriter) throws(StoreError) -> Void
@@ -115,7 +115,6 @@ extension Conversation {
   }
 }
 
-/// Why a request was not answered.
 enum AnswerFailure: Error {
   /// The request failed, or its answer cannot be sent: the client gets the error, unless its change was made.
   case refused(StoreError)

@@ -4,14 +4,14 @@ internal import CofferStorage
 internal import CofferVault
 internal import SystemPackage
 
-/// Answers one client, on its thread.
+/// On the client's thread.
 final class Conversation {
   let server: AgentServer
   private let mark: Connections.Mark
   private var greeting: Greeting?
   private var author: Author?
   var staged = StagedItems()
-  /// Whether this request has changed the vault: its answer can be no failure any more.
+  /// Its answer can be no failure any more.
   private var hasChanged = false
 
   /// A client's longest silence before its first request, and afterwards.
@@ -50,7 +50,7 @@ final class Conversation {
     }
   }
 
-  /// Answers a request; false when the conversation is over.
+  /// False when the conversation is over.
   private func answer(_ frame: consuming Frame, on socket: borrowing LocalSocket) throws(AnswerFailure) -> Bool {
     let request: AgentProtocol.Request
     do throws(StoreError) { request = try frame.request() } catch {
@@ -183,7 +183,7 @@ final class Conversation {
         let found = try vault.status().generation
         guard found >= least else {
           throw StoreError(
-            .rolledBack, "commit \(found) stands where commit \(least) was expected", place: vault.place.description,
+            .rolledBack, "commit \(found) is where commit \(least) was expected", place: vault.place.description,
             cure: "find out who put an older vault back")
         }
       }

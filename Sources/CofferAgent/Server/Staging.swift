@@ -3,7 +3,7 @@ internal import CofferStorage
 internal import CofferVault
 internal import Synchronization
 
-/// A client's items to add in one transaction, which may exceed one message.
+/// Added in one transaction, which may exceed one message.
 struct StagedItems: Sendable {
   fileprivate(set) var items: [ImportedItem] = []
   fileprivate var bytes = 0

@@ -4,11 +4,10 @@ internal import CofferVault
 internal import Synchronization
 internal import SystemPackage
 
-/// The conversations that wait for changes.
 final class Watchers: Sendable {
   private let bells = Mutex<[ObjectIdentifier: Bell]>([:])
 
-  /// Wakes them all, from any thread.
+  /// From any thread.
   func tell() {
     bells.withLock { bells in for bell in bells.values { bell.ring() } }
   }

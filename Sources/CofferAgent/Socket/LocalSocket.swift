@@ -87,7 +87,7 @@ struct LocalSocket: ~Copyable {
     try send(frame, within: limit, count: &count)
   }
 
-  /// Sends all of `frame` within `limit`, and counts the bytes sent.
+  /// Counts the bytes sent.
   func send(_ frame: UnsafeRawBufferPointer, within limit: Duration, count: inout Int) throws(TransportFailure) {
     let deadline = ContinuousClock.now + limit
     var rest = frame

@@ -8,7 +8,7 @@ enum TransportFailure: Error {
   case gone
   /// The peer exceeds a frame's time limit.
   case slow
-  /// A system call failed: `doing` names the attempt, `code` is its `errno`.
+  /// `doing` names the attempt, `code` is its `errno`.
   case system(doing: String, code: Int32)
   /// The announced body is too short for a version and a kind.
   case tooShort
@@ -25,7 +25,7 @@ enum TransportFailure: Error {
     switch self {
     case .gone:
       StoreError(
-        .io(ECONNRESET), "the other end of the agent's socket went away", place: Self.placeName,
+        .io(ECONNRESET), "the other end closed the agent's socket", place: Self.placeName,
         cure: "ask AgentClient.status() whether the agent runs",
         remedy: .askAgent)
     case .slow:

@@ -19,7 +19,7 @@ struct Greeting: Sendable {
   /// Another process that the client claims to work for.
   var behalf: Behalf?
 
-  /// The invitations that a vault must satisfy: all given ones, and the identity's to it.
+  /// All given ones, and the identity's to this vault.
   func invitations(to vault: VaultID) -> [Invitation] { invitations + known.filter { $0.vault == vault } }
 }
 
@@ -29,7 +29,6 @@ struct UnlockTimes: Sendable {
   var lifetime: Duration?
 }
 
-// Fields about client and agent: the greeting, the credentials, the agent's state.
 extension FrameWriter {
   mutating func put(_ greeting: Greeting) throws(StoreError) {
     try put(greeting.path)

@@ -2,11 +2,11 @@ internal import CofferMemory
 internal import CofferPlatform
 internal import CofferStorage
 
-/// A frame's body, in guarded memory: it may hold a secret.
+/// In guarded memory: it may hold a secret.
 struct Frame: ~Copyable {
   let body: SecretBytes
 
-  /// Reads all of the body with `body`, and refuses a rest.
+  /// Refuses a rest after `body`.
   func read<Result: ~Copyable>(_ body: (inout FrameReader) throws(StoreError) -> Result) throws(StoreError) -> Result {
     try self.body.withUnsafeBytes { (raw) throws(StoreError) in
       var reader = FrameReader(raw)

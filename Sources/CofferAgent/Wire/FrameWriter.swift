@@ -2,7 +2,7 @@ internal import CofferMemory
 internal import CofferPlatform
 internal import CofferStorage
 
-/// Builds one frame in guarded memory: its length, then the body.
+/// In guarded memory: its length, then the body.
 package struct FrameWriter: ~Copyable {
   private var bytes: SecretBytes
   private var used: Int

@@ -70,7 +70,8 @@ extension FrameWriter {
     try put(item.form)
     try put(item.created)
     try put(item.modified)
-    try put(item.isFormer)
+    try put(item.isPrevious)
+    try put(item.history.map { UInt64(clamping: $0) })
   }
 }
 
@@ -128,7 +129,9 @@ extension FrameReader {
     var items: [ImportedItem] = []
     for _ in 0..<(try countOfNames(ofAtLeast: 13)) {
       items.append(
-        try ImportedItem(name: itemName(), form: form(), created: optional(), modified: optional(), isFormer: flag()))
+        try ImportedItem(
+          name: itemName(), form: form(), created: optional(), modified: optional(), isPrevious: flag(),
+          history: (optional() as UInt64?).map { Int(clamping: $0) }))
     }
     return items
   }
@@ -150,7 +153,7 @@ extension ImportReport {
 
 extension DuplicatePolicy {
   /// In the order of their numbers.
-  private static let numbered: [DuplicatePolicy] = [.refuse, .replace, .keep, .newer]
+  private static let numbered: [DuplicatePolicy] = [.refuse, .replace, .keep, .newer, .replaceWithFields]
 
   var number: UInt8 { UInt8(Self.numbered.firstIndex(of: self) ?? 0) }
 

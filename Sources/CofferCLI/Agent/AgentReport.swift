@@ -1,3 +1,4 @@
+internal import Coffer
 internal import CofferAgent
 internal import CofferPlatform
 internal import CofferTerminal
@@ -52,7 +53,6 @@ struct AgentReport: Encodable {
     return "unlocked; " + Self.left(.seconds(idleLeft), .seconds(lifetimeLeft))
   }
 
-  /// `locks after 14 min without use, in 7 h 59 min at the latest`
   static func left(_ idle: Duration, _ lifetime: Duration) -> String {
     "locks after \(Moment.words(idle.components.seconds)) without use, in \(Moment.words(lifetime.components.seconds)) at the "
       + "latest"
@@ -67,11 +67,48 @@ struct AgentReport: Encodable {
   }
 
   func print(_ context: Context, json: Bool) throws {
-    if json { return try Output.line(JSONText.encode(self)) }
+    if json { return try Output.json(self) }
     guard let idleLeft, let lifetimeLeft else { return context.note("agent: \(summary)") }
     context.done(
-      "unlocked for all your shells, \(Moment.words(idleLeft)) after the last use, \(Moment.words(lifetimeLeft)) at most; "
-        + "coffer lock ends it",
+      "unlocked for all your shells until \(Moment.words(idleLeft)) after the last use, \(Moment.words(lifetimeLeft)) at most; "
+        + "coffer lock locks it",
       elsewhere: "agent: \(summary)")
+  }
+}
+
+enum AgentDetails {
+  /// - Throws: `.notFound` if no agent runs; `.locked` if it does not hold the vault; both after the report.
+  static func show(_ context: Context) throws {
+    let status = try context.agentStatus()
+    let report = AgentReport(status)
+    if context.json {
+      try Output.line(JSONText.encode(report))
+    } else if let status {
+      try Sheet.show(rows(status, report))
+    }
+    guard let status else {
+      throw StoreError(.notFound, "no agent is running", place: context.places.run.string, cure: "coffer unlock starts one")
+    }
+    guard status.unlocked != nil else {
+      throw StoreError(
+        .locked, "the agent is locked: \(status.whyLocked)", place: status.vault.description, cure: "coffer unlock")
+    }
+  }
+
+  private static func rows(_ status: AgentStatus, _ report: AgentReport) -> [[String]] {
+    [
+      ["agent", "process \(status.process)"], ["vault", status.vault.description], ["state", report.summary],
+      [
+        "limits",
+        "\(Moment.words(status.idle.components.seconds)) without use, "
+          + "\(Moment.words(status.lifetime.components.seconds)) at most",
+      ],
+    ] + status.others.map { ["also", "\($0.vault); \(AgentReport.left($0.idleLeft, $0.lifetimeLeft))"] } + [
+      ["clients", String(status.connections - 1)],
+      [
+        "memory",
+        status.unlockedMemory == 0 ? "locked" : "\(status.unlockedMemory) bytes may reach swap; raise ulimit -l",
+      ],
+    ]
   }
 }

@@ -1,19 +1,15 @@
 internal import ArgumentParser
 internal import Coffer
 internal import CofferAgent
-internal import CofferPlatform
-internal import Dispatch
-internal import Synchronization
 
 struct AgentTimes: ParsableArguments {
   @Option(help: ArgumentHelp("Lock after this time without use: 90s, 15m. [default: 15m]", valueName: "time"))
   var idle: AgentTime?
-  @Option(help: ArgumentHelp("Lock after this time in any case: 8h, 1d. [default: 8h]", valueName: "time"))
+  @Option(help: ArgumentHelp("Lock after this time even if in use: 8h, 1d. [default: 8h]", valueName: "time"))
   var lifetime: AgentTime?
 
   var isEmpty: Bool { idle == nil && lifetime == nil }
 
-  /// The options for the agent's own command line.
   var arguments: [String] {
     (idle.map { ["--idle", $0.text] } ?? []) + (lifetime.map { ["--lifetime", $0.text] } ?? [])
   }

@@ -1,4 +1,3 @@
-internal import Coffer
 internal import CofferFormats
 internal import CofferMemory
 internal import CofferPlatform
@@ -7,9 +6,9 @@ internal import CofferTerminal
 internal import CofferVault
 internal import FoundationEssentials
 
-/// The findings of `coffer vault audit`, item by item. Of a value it keeps only a tag, to recognize the same value again.
+/// The findings of `coffer vault audit`. Of a value it keeps only a tag, to recognize it again.
 struct Audit: ~Copyable {
-  /// Reasons to give an item another value, the most pressing first.
+  /// The most pressing first.
   enum Kind: String, Encodable, CaseIterable {
     case weak, reused, expired, expiring, old
   }
@@ -33,7 +32,7 @@ struct Audit: ~Copyable {
     private enum CodingKeys: String, CodingKey { case kind, service, account, what }
   }
 
-  /// The largest password in bytes, and one line: anything longer is a file. Most services refuse longer passwords.
+  /// Bytes of the largest password, of one line: anything longer is a file. Most services refuse longer passwords.
   private static let longestPassword = 256
   private static let digest = SecretDigest.sha256
 
@@ -74,7 +73,7 @@ struct Audit: ~Copyable {
     users[tag.withUnsafeBytes { Array($0) }, default: []].append(item.name)
   }
 
-  /// All findings, the most pressing first.
+  /// The most pressing first.
   consuming func finish() -> [AuditFinding] {
     for names in users.values where names.count > 1 {
       for name in names {
@@ -94,8 +93,8 @@ struct Audit: ~Copyable {
     findings.append(AuditFinding(kind: kind, service: name.service, account: name.account, what: what, moment: moment))
   }
 
-  /// Whether a person may have chosen the value: a line of text that is no service's token. Key files, certificates, JSON
-  /// and tokens are made by programs, in ways that their text does not show.
+  /// Whether a person may have chosen the value: a line of text that is no service's token. Programs make key files,
+  /// certificates, JSON and tokens.
   static func isPassword(_ value: borrowing SecretBytes, _ type: String) -> Bool {
     let plain = type.isEmpty || type.lowercased().hasPrefix("text/plain")
     return plain

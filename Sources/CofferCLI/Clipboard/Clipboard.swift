@@ -1,6 +1,4 @@
 internal import ArgumentParser
-internal import Coffer
-internal import CofferMemory
 internal import CofferPlatform
 internal import CofferStorage
 internal import CofferTerminal
@@ -10,14 +8,14 @@ extension NameSpecification {
 }
 
 extension ArgumentHelp {
-  static var clip: ArgumentHelp { "Copy it to the clipboard in place of printing it." }
+  static var clip: ArgumentHelp { "Copy it to the clipboard instead of printing it." }
   static var clearAfter: ArgumentHelp {
     ArgumentHelp(
-      "Clear the clipboard after so many seconds if it still holds the value; 0: never. [default: 45]", valueName: "seconds")
+      "Clear the clipboard after this many seconds if it still holds the value; 0: never. [default: 45]", valueName: "seconds")
   }
   static var clipboard: ArgumentHelp {
     ArgumentHelp(
-      "Copy by wl-copy, xclip, xsel or osc52 (also COFFER_CLIPBOARD); else by what the session has.", valueName: "tool")
+      "Copy with wl-copy, xclip, xsel or osc52 (also COFFER_CLIPBOARD); else with the session's tool.", valueName: "tool")
   }
 }
 
@@ -30,7 +28,6 @@ struct ClipboardOptions: ParsableArguments {
   @Option(help: .clearAfter) var clearAfter: UInt64?
   @Option(name: .customLong("clipboard"), help: .clipboard, completion: .clipboard) var tool: String?
 
-  /// The options of a line that has none of them.
   static var none: ClipboardOptions {
     var options = ClipboardOptions()
     (options.clip, options.clearAfter, options.tool) = (false, nil, nil)
@@ -44,9 +41,9 @@ struct ClipboardOptions: ParsableArguments {
   /// For the command's `validate()`, if it answers in JSON too.
   func check(json: Bool) throws {
     guard clip || clearAfter == nil && tool == nil else {
-      throw ValidationError("--clear-after and --clipboard belong to --clip")
+      throw ValidationError("--clear-after and --clipboard need --clip")
     }
-    guard !clip || !json else { throw ValidationError("--clip prints nothing, and --json does: give one of them") }
+    guard !clip || !json else { throw ValidationError("give --clip or --json, not both") }
     guard clearAfter.map(Self.times.contains) ?? true else {
       throw ValidationError("--clear-after takes 0 to \(Self.times.upperBound) seconds")
     }
@@ -62,7 +59,7 @@ struct ClipboardOptions: ParsableArguments {
     let seconds = clearAfter.map { Int(clamping: $0) }
     if tool == .osc52, let seconds, seconds > 0 {
       throw Failure.usage(
-        "a terminal does not tell what its clipboard holds, so it cannot be cleared only if that is the value still",
+        "the terminal's clipboard cannot be read, so Coffer cannot check what it would clear",
         try: "--clear-after 0, or another clipboard")
     }
     return Clipboard(tool: tool, seconds: tool == .osc52 ? 0 : seconds ?? Self.standardTime)
@@ -72,7 +69,7 @@ struct ClipboardOptions: ParsableArguments {
     guard let name = ProcessEnvironment.value("COFFER_CLIPBOARD") else { return nil }
     guard let tool = ClipboardTool(rawValue: name) else {
       throw Failure.usage(
-        "COFFER_CLIPBOARD names no clipboard that is known", try: ClipboardTool.allCases.map(\.rawValue).joined(separator: ", "))
+        "COFFER_CLIPBOARD names an unknown clipboard", try: ClipboardTool.allCases.map(\.rawValue).joined(separator: ", "))
     }
     return tool
   }
@@ -90,7 +87,7 @@ struct Clipboard {
     let isText = value.withUnsafeBytes { UTF8Validity.isValid($0) && !$0.contains(0) && !$0.isEmpty }
     guard isText else {
       throw StoreError(
-        .refused, "\(what) is no text, or empty, and a clipboard holds text", cure: "coffer get … > FILE")
+        .refused, "\(what) is empty or not text, and a clipboard holds only text", cure: "coffer get … > FILE")
     }
     // The keeper is started, and knows the value, before the copy: a value that cannot be cleared is not copied.
     let keeper = seconds > 0 ? try ClipboardKeeper(tool, seconds) : nil
@@ -104,7 +101,7 @@ struct Clipboard {
     do {
       try tool.put(value, endsOn: ends)
       keeper?.begin()
-      context.note(copied(what))
+      tell(what, context)
     } catch {
       keeper?.clearNow()
       let said = failure(error)
@@ -116,11 +113,13 @@ struct Clipboard {
     if let signal = signals.next() { signals.deliver(signal) }
   }
 
-  private func copied(_ what: String) -> String {
+  private func tell(_ what: String, _ context: Context) {
     guard tool != .osc52 else {
-      return "sent \(what) to your terminal's clipboard (OSC 52); not every terminal supports this, and it will not be cleared"
+      return context.note(
+        "sent \(what) to your terminal's clipboard (OSC 52); not every terminal supports this, and it will not be cleared")
     }
-    return "copied \(what) by \(tool.rawValue); \(seconds == 0 ? "it is not cleared" : "cleared in \(seconds) s")"
+    let done = "copied \(what) with \(tool.rawValue); \(seconds == 0 ? "it will not be cleared" : "cleared in \(seconds) s")"
+    context.done(done, elsewhere: done)
   }
 
   private func failure(_ error: any Error) -> Failure {
@@ -129,7 +128,7 @@ struct Clipboard {
     let isInterrupted = cause.kind == .io(EINTR)
     var failure = Failure(
       isInterrupted ? .interrupted : cause.kind.exitStatus, kind: isInterrupted ? Failure.interrupted.kind : cause.kind.word,
-      "\(cause.what); if \(isInterrupted ? tool.rawValue : "it") copied the value all the same, \(rest)", cure: nil)
+      "\(cause.what); if \(isInterrupted ? tool.rawValue : "it") copied the value anyway, \(rest)", cure: nil)
     if !isInterrupted { failure.cure = Failure(cause).cure }
     return failure
   }

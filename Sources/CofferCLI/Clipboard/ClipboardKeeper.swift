@@ -1,5 +1,4 @@
 internal import ArgumentParser
-internal import Coffer
 internal import CofferMemory
 internal import CofferPlatform
 internal import CofferTerminal
@@ -39,7 +38,7 @@ struct ClipboardKeeper {
       kill(child, SIGKILL)
       throw StoreError(
         .io(ECHILD), "the process that clears the clipboard could not be started, and nothing was copied",
-        cure: "--clear-after 0, and clear it by hand")
+        cure: "--clear-after 0, then clear it by hand")
     }
     pipe = task
   }

@@ -1,6 +1,4 @@
 internal import ArgumentParser
-internal import Coffer
-internal import CofferMemory
 internal import CofferPlatform
 internal import CofferTerminal
 internal import CofferVault
@@ -17,8 +15,6 @@ enum ClipboardTool: String, CaseIterable, ExpressibleByArgument {
   /// The tool of this session.
   ///
   /// Over ssh any display is another machine's: the person sits at the terminal.
-  ///
-  /// - Throws: `.notFound`, naming tools to install.
   static func ofSession() throws -> ClipboardTool {
     let isRemote = ["SSH_CONNECTION", "SSH_TTY"].contains { ProcessEnvironment.value($0) != nil }
     let hasWayland = ProcessEnvironment.value("WAYLAND_DISPLAY") != nil
@@ -27,8 +23,8 @@ enum ClipboardTool: String, CaseIterable, ExpressibleByArgument {
       guard TerminalClipboard.isThere else {
         throw StoreError(
           .notFound,
-          "there is no clipboard: no WAYLAND_DISPLAY or DISPLAY in the environment, and no terminal that could have one",
-          cure: "--clipboard xclip, xsel, wl-copy or osc52 where one of them works")
+          "there is no clipboard: WAYLAND_DISPLAY and DISPLAY are not set, and there is no terminal",
+          cure: "--clipboard xclip, xsel, wl-copy or osc52, if one of them works")
       }
       return .osc52
     }
@@ -37,8 +33,8 @@ enum ClipboardTool: String, CaseIterable, ExpressibleByArgument {
     guard let tool = candidates.first(where: \.isInstalled) else {
       throw StoreError(
         .notFound,
-        "none of the programs that reach the clipboard is installed: \(candidates.map(\.rawValue).joined(separator: ", "))",
-        cure: "install \(hasWayland ? "wl-clipboard" : "xclip"), or --clipboard osc52, if the terminal has a clipboard")
+        "no clipboard program is installed: \(candidates.map(\.rawValue).joined(separator: ", "))",
+        cure: "install \(hasWayland ? "wl-clipboard" : "xclip"), or use --clipboard osc52 if your terminal supports it")
     }
     return tool
   }
@@ -119,8 +115,8 @@ enum ClipboardTool: String, CaseIterable, ExpressibleByArgument {
       where failure.status == .commandNotFound
     {
       throw StoreError(
-        .notFound, "\(words[0]), which reaches the clipboard, is not installed",
-        cure: "install \(self == .wlCopy ? "wl-clipboard" : rawValue), or choose another: --clipboard")
+        .notFound, "\(words[0]) is not installed",
+        cure: "install \(self == .wlCopy ? "wl-clipboard" : rawValue), or choose another with --clipboard")
     }
   }
 

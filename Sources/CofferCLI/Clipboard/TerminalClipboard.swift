@@ -21,13 +21,11 @@ enum TerminalClipboard {
   ///
   /// Inside tmux the sequence passes through to the outer terminal: otherwise tmux would keep the value in a buffer that is
   /// never cleared.
-  ///
-  /// - Throws: `.tooLarge`; `.io` without a terminal.
   static func put(_ value: borrowing SecretBytes) throws {
     guard value.count <= largest else {
       throw StoreError(
-        .tooLarge(limit: largest), "the value is over the \(largest) bytes that a terminal's clipboard takes",
-        cure: "another clipboard, with --clipboard, or a file: coffer get … > FILE")
+        .tooLarge(limit: largest), "a terminal's clipboard takes at most \(largest) bytes",
+        cure: "another --clipboard, or a file: coffer get … > FILE")
     }
     let descriptor = coffer_open("/dev/tty", O_WRONLY | O_CLOEXEC | O_NOCTTY, 0)
     guard descriptor >= 0 else { throw StoreError(errno: errno, "open the terminal for its clipboard", place: "/dev/tty") }

@@ -6,14 +6,14 @@ internal import CofferFormats
 internal import CofferTerminal
 internal import CofferVault
 
-/// Suggestions for a shell. A completion never asks, never prints an error, and has no suggestions after a failure.
+/// A completion never asks, never prints an error, and suggests nothing after a failure.
 enum Completions {
   static let services = CompletionKind.custom { words, _, prefix in
     list(words) { context in try itemNames(prefix, context.silentItems()) }
   }
 
-  /// What may be the NAME of a command about both stores: services, items in one word and keys. Behind `vault` it is no key, and
-  /// with a domain nothing else.
+  /// NAME of a command about both stores: services, items in one word and keys. Behind `vault` no keys, and with a domain
+  /// only keys.
   static let names = CompletionKind.custom { words, _, prefix in
     list(words) { context in
       let mayBeKey = words.dropFirst().first { !$0.hasPrefix("-") }.map { !itemWords.contains($0) } ?? true
@@ -28,10 +28,8 @@ enum Completions {
     }
   }
 
-  /// Words before a name that is an item's alone.
   private static let itemWords: Set<String> = ["vault", "otp", "totp", "edit", "history", "undelete"]
 
-  /// Services, and the items that `prefix` begins in one word.
   private static func itemNames(_ prefix: String, _ items: VaultItems) throws -> Set<String> {
     let text = beginning(prefix)
     // `coffer` alone may be a service.
@@ -39,7 +37,7 @@ enum Completions {
     return try Set(items.names(of: nil, prefix: text)).union(inOneWord(text, items)).subtracting([LoginItems.pointers])
   }
 
-  /// The items that `text` begins as SERVICE/ACCOUNT.
+  /// Items that `text` begins as SERVICE/ACCOUNT.
   private static func inOneWord(_ text: String, _ items: VaultItems) throws -> [String] {
     try text.indices.filter { text[$0] == "/" && $0 > text.startIndex }.flatMap { slash in
       let service = String(text[..<slash])
@@ -48,7 +46,7 @@ enum Completions {
     }
   }
 
-  /// The references that `text` begins; nil where it begins none.
+  /// Nil if `text` begins no reference.
   private static func references(_ text: String, _ items: VaultItems) throws -> Set<String>? {
     guard Reference.isMeant(by: text) || Reference.scheme.hasPrefix(text) else { return nil }
     let parts = Reference.parts(of: text)
@@ -60,7 +58,6 @@ enum Completions {
     return Set(try items.names(of: service, prefix: "").map { Reference(service: service, account: $0).description })
   }
 
-  /// The accounts of the services that stand on the line.
   static let accounts = CompletionKind.custom { words, _, prefix in
     list(words) { context in
       let items = try context.silentItems()
@@ -83,7 +80,7 @@ enum Completions {
     }
   }
 
-  /// The vault's slots: by the digits that name them, which need no secret, and by the labels that an agent tells.
+  /// By the digits that name them, which need no secret, and by labels if an agent has them.
   static let slots = CompletionKind.custom { words, _, _ in
     list(words) { context in
       let digits = Set(try context.lockedVault().slots.map(\.id.description))
@@ -94,7 +91,7 @@ enum Completions {
     }
   }
 
-  /// The hosts that somebody is logged in to.
+  /// Hosts with a login.
   static let hosts = CompletionKind.custom { words, _, prefix in
     list(words) { context in
       Set(try AuthAccounts.hosts(in: context.silentItems()).filter { $0.hasPrefix(beginning(prefix)) })
@@ -107,14 +104,17 @@ enum Completions {
     return list(words) { context in Set((try references(text, context.silentItems()) ?? []).map { "\(name)=\($0)" }) }
   }
 
-  /// The typed text, if it certainly begins a name: not if it has a shell's quotes.
+  /// The typed text, unless it has a shell's quotes.
   private static func beginning(_ prefix: String) -> String { prefix.unicodeScalars.allSatisfy(isPlain) ? prefix : "" }
+
+  static let vaults = CompletionKind.custom { words, _, _ in
+    list(words) { Set(try VaultNames(context: $0).all().map(\.name)) }
+  }
 
   static let domains = CompletionKind.custom { words, _, _ in
     list(words) { Set(try DefaultsDomain.list(in: $0.places.defaults).map(\.name)) }
   }
 
-  /// The keys of the domains that stand on the line.
   static let keys = CompletionKind.custom { words, _, _ in
     list(words) { context in
       let domains = try DefaultsDomain.list(in: context.places.defaults).map(\.name).filter { words.dropFirst().contains($0) }
@@ -123,9 +123,9 @@ enum Completions {
   }
 
   private static func list(_ words: [String], _ find: (Context) throws -> Set<String>) -> [String] {
+    LibraryNotices.bootstrap(quiet: true)
     do {
-      // In the form in which an item is found by it, so that one name is one line, and none moves the cursor or turns the line
-      // around.
+      // In the form that finds an item: one name is one line, and none moves the cursor or turns the line around.
       return try find(
         Context(
           home: value(of: "--home", words), vault: value(of: "--vault", words), quiet: true)
@@ -136,7 +136,7 @@ enum Completions {
     }
   }
 
-  /// Whether a sign means nothing to a shell. Other letters than English ones do not.
+  /// A shell gives letters other than English ones no meaning.
   static func isPlain(_ sign: Unicode.Scalar) -> Bool {
     switch sign {
     case "a"..."z", "A"..."Z", "0"..."9", ".", "_", "/", ":", "@", "-", "\u{80}"...: true
@@ -150,10 +150,8 @@ enum Completions {
 }
 
 extension Context {
-  /// The items of the vault, if it opens at once and without a question: by the agent, or by a key file or an identity in the
+  /// The vault's items, if it opens at once without a question: by the agent, or by a key file or identity in the
   /// environment.
-  ///
-  /// - Throws: errors that a completion does not print.
   fileprivate func silentItems() throws -> VaultItems {
     if let items = try agentItems() { return items }
     let sources = CredentialSources(self)

@@ -1,17 +1,17 @@
 internal import ArgumentParser
 
-/// A command that programs start often, such as a credential helper. Its usual lines are read here, and not by ArgumentParser,
-/// whose reflection is three quarters of such a start.
+/// A command that programs start often, such as a credential helper. Its usual lines are read here, because ArgumentParser's
+/// reflection is three quarters of such a start.
 ///
-/// ArgumentParser stays the only description of the options: it reads every other line and makes every error. A test compares
-/// both on the same lines.
+/// ArgumentParser stays the only description of the options: it reads every other line and makes every error. A test
+/// compares both on the same lines.
 protocol HotCommand: Command {
-  /// Takes the words and options of `line` that the command has, and sets every option. False where a word is missing or wrong.
+  /// Takes its words and options from `line`, and sets every option; false if a word is missing or wrong.
   mutating func take(_ line: inout HotLine) -> Bool
 }
 
 extension HotCommand {
-  /// The command of the words behind its name; nil if ArgumentParser is to read them.
+  /// Nil if ArgumentParser is to read the words.
   static func hot(_ words: ArraySlice<String>) -> Self? {
     guard var line = HotLine(words) else { return nil }
     var command = Self()
@@ -19,8 +19,7 @@ extension HotCommand {
   }
 }
 
-/// The words behind the name of a ``HotCommand``, parted into words and options. An option stands once, and with a value that is
-/// a word of its own.
+/// The words behind the name of a ``HotCommand``. An option stands once, and its value is a word of its own.
 struct HotLine {
   private static let flags: Set<String> = [
     "--json", "--quiet", "-q", "--yes", "--no-agent", "--fresh", "--cargo-plugin", "--items",
@@ -34,7 +33,7 @@ struct HotLine {
   private var flags: Set<String> = []
   private var values: [String: String] = [:]
 
-  /// Nil for a line with a word that is not known here.
+  /// Nil if a word is unknown.
   init?(_ line: ArraySlice<String>) {
     var rest = line
     while let word = rest.popFirst() {
@@ -59,17 +58,12 @@ struct HotLine {
 
   private static func looksLikeOption(_ word: String) -> Bool { word.utf8.first == UInt8(ascii: "-") }
 
-  /// Whether the command has taken everything.
   var isSpent: Bool { words.isEmpty && flags.isEmpty && values.isEmpty }
 
-  /// The next word; nil after the last.
   mutating func word() -> String? { words.isEmpty ? nil : words.removeFirst() }
-  /// The value of an option; nil without it.
   mutating func value(_ name: String) -> String? { values.removeValue(forKey: name) }
-  /// Whether a flag stands there.
   mutating func flag(_ name: String) -> Bool { flags.remove(name) != nil }
 
-  /// The options of a command whose answer no program reads.
   mutating func commonOptions() -> CommonOptions {
     var options = CommonOptions()
     (options.home, options.vault) = (value("--home"), value("--vault"))
@@ -77,7 +71,6 @@ struct HotLine {
     return options
   }
 
-  /// The options of a command whose answer a program may read.
   mutating func answerOptions() -> AnswerOptions {
     var options = AnswerOptions()
     (options.home, options.vault) = (value("--home"), value("--vault"))
@@ -90,7 +83,7 @@ struct HotLine {
     return flag("--quiet") || short
   }
 
-  /// The options for unlocking. ArgumentParser reads a line with a number among them.
+  /// ArgumentParser reads a line with a number among them.
   mutating func unlockingOptions() -> UnlockingOptions {
     var options = UnlockingOptions()
     (options.passphraseNumber, options.minGeneration, options.invitation) = (nil, nil, [])

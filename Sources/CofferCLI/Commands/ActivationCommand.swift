@@ -1,8 +1,8 @@
-/// A command's words as the value of `Exec` in a file by which D-Bus starts a service.
+/// The value of `Exec` in a file by which D-Bus starts a service.
 ///
-/// dbus-daemon parses the value twice. First, as in a desktop entry, a backslash stands before another one or a letter: a
-/// file with any other is ignored. Then the value is split as in a shell, without variables and patterns. Source: D-Bus
-/// Specification, "Message Bus Starting Services"; Desktop Entry Specification, "Possible value types"; dbus-daemon 1.14.
+/// dbus-daemon parses it twice. First, as in a desktop entry, a backslash stands before another one or a letter: a file with
+/// any other is ignored. Then the value is split as in a shell, without variables and patterns. Source: D-Bus Specification,
+/// "Message Bus Starting Services"; Desktop Entry Specification, "Possible value types"; dbus-daemon 1.14.
 enum ActivationCommand {
   static func text(_ words: [String]) -> String { words.map(quoted).joined(separator: " ") }
 

@@ -8,10 +8,10 @@ internal import Synchronization
 
 struct AgentCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
-    commandName: "agent", abstract: "The process that keeps the vault unlocked for your shells.",
+    commandName: "agent", abstract: "Manage the agent, which keeps the vault unlocked for your shells.",
     discussion: """
-      'coffer unlock' starts it where none runs. It answers programs of the same user alone, hands out items and never the \
-      vault's key, and locks each vault after a time without use, after a working day, and when the machine was suspended.
+      'coffer unlock' starts it if none runs. It serves only programs of the same user, and hands out items, never the vault's \
+      key. It locks each vault after a time without use, after a working day, and when the machine was suspended.
       """,
     subcommands: [AgentRunCommand.self, AgentInstallCommand.self, AgentStopCommand.self])
 }
@@ -21,8 +21,8 @@ struct AgentRunCommand: Command {
     commandName: "run", abstract: "Run the agent, locked; 'coffer unlock' starts and unlocks it.",
     discussion: "SIGUSR1 locks it; SIGTERM, SIGINT and SIGHUP end it.")
 
-  @Flag(help: "Run it in the background, and return once it listens.") var detach = false
-  // The end of a pipe that is written to once clients can connect.
+  @Flag(help: "Run it in the background; return once it listens.") var detach = false
+  // Written to once clients can connect.
   @Option(help: .hidden) var readyFd: Int32?
   @OptionGroup var times: AgentTimes
   @OptionGroup var options: AnswerOptions
@@ -33,7 +33,7 @@ struct AgentRunCommand: Command {
       try DetachedAgent.start(times, context)
       return try AgentReport(context.agentStatus()).print(context, json: options.json)
     }
-    // A process that outlives the shell must not keep its files open: a pipe would never end.
+    // A pipe would never end while a process that outlives the shell holds it.
     if let readyFd { coffer_close_from(readyFd + 1) }
     // Before there are threads, so that only this one takes signals.
     let held = HeldSignals([SIGINT, SIGTERM, SIGHUP, SIGUSR1])
@@ -56,7 +56,7 @@ struct AgentRunCommand: Command {
     var ready = DetachedAgent.ready
     _ = write(readyFd, &ready, 1)
     close(readyFd)
-    // The agent's starter reads no more from it.
+    // The agent's starter reads no more.
     let nowhere = coffer_open("/dev/null", O_RDWR | O_CLOEXEC, 0)
     guard nowhere >= 0 else { return }
     dup2(nowhere, STDERR_FILENO)
@@ -81,7 +81,7 @@ struct AgentRunCommand: Command {
 
 struct AgentStopCommand: Command {
   static let configuration = CommandConfiguration(
-    commandName: "stop", abstract: "Have the agent wipe its keys and end.", discussion: "Exit status 1 where none runs.")
+    commandName: "stop", abstract: "Wipe the agent's keys and end it.", discussion: "Exits with 1 if none runs.")
 
   @OptionGroup var options: AnswerOptions
 
@@ -89,14 +89,17 @@ struct AgentStopCommand: Command {
     let client = AgentClient(folder: context.places.run)
     do throws(StoreError) { try client.stop() } catch {
       guard error.kind == .noAgent else { throw error }
-      throw StoreError(.notFound, "no agent is running", place: error.place, cure: "nothing is left to do")
+      var failure = Failure(StoreError(.notFound, "no agent is running", place: error.place, cure: ""))
+      failure.cure = nil
+      throw failure
     }
-    // The keys are wiped by now; the socket's name goes a moment later, which another agent needs. On a busy machine a
-    // moment may be seconds.
+    // The keys are wiped by now. Another agent needs the socket's name, which goes a moment later: seconds on a busy
+    // machine.
     for _ in 0..<15_000 {
-      // The socket may go during the request, which is an answer too.
-      do throws(StoreError) { guard try client.isRunning() else { return } } catch {}
+      // The socket may go during the request.
+      do throws(StoreError) { guard try client.isRunning() else { break } } catch {}
       usleep(2_000)
     }
+    context.done("stopped: the agent has wiped its keys; 'coffer unlock' starts another")
   }
 }

@@ -9,9 +9,9 @@ internal import SystemPackage
 
 struct AgentInstallCommand: Command {
   static let configuration = CommandConfiguration(
-    commandName: "install", abstract: "Write a unit for systemd that starts the agent with your session.",
+    commandName: "install", abstract: "Write a systemd unit that starts the agent with your session.",
     discussion: """
-      The unit goes to systemd/user in your folder of settings, wherever COFFER_HOME is. 'systemctl --user enable --now \
+      The unit goes to systemd/user in your configuration folder, wherever COFFER_HOME is. 'systemctl --user enable --now \
       coffer-agent' starts it; it stays locked until 'coffer unlock'.
       """)
 
@@ -26,13 +26,13 @@ struct AgentInstallCommand: Command {
     if print { return try Output.write(unit.text) }
     let file = try UserFolders().config.appending("systemd").appending("user").appending("coffer-agent.service")
     guard try ServiceFile(file, unit.text, as: "unit").write(replacing: replace) else {
-      return context.note("the unit is there already: \(file)")
+      return context.note("the unit already exists: \(file)")
     }
     context.note("wrote \(file); systemctl --user enable --now coffer-agent starts it")
   }
 }
 
-/// The folders of the user's other programs, independent of Coffer's own places. Source: XDG Base Directory Specification.
+/// Independent of Coffer's own places. Source: XDG Base Directory Specification.
 struct UserFolders {
   let data: FilePath
   let config: FilePath
@@ -57,19 +57,17 @@ struct ServiceFile {
   private static let largest = 64 * 1024
 
   init(_ file: FilePath, _ text: String, as name: String = "file") {
-    self.file = file
-    self.text = text
-    self.name = name
+    (self.file, self.text, self.name) = (file, text, name)
   }
 
-  /// Writes it and its folders; false if it exists already.
+  /// False if it exists already.
   ///
   /// - Throws: `.alreadyExists` if it has another text, unless `replacing`.
   func write(replacing: Bool) throws -> Bool {
-    if let present = try present() {
-      guard !present.hasSameBytes(as: text) else { return false }
+    if let current = try current() {
+      guard !current.hasSameBytes(as: text) else { return false }
       guard replacing else {
-        throw StoreError(.alreadyExists, "another \(name) stands there", place: file.string, cure: "--replace replaces it")
+        throw StoreError(.alreadyExists, "another \(name) is already there", place: file.string, cure: "--replace replaces it")
       }
     }
     try makeFolders(file.folder)
@@ -77,7 +75,7 @@ struct ServiceFile {
     return true
   }
 
-  func present() throws -> String? {
+  func current() throws -> String? {
     guard FileFacts.exists(file) else { return nil }
     return String(decoding: try PlainFile.read(file.string, limit: Self.largest), as: UTF8.self)
   }
@@ -128,7 +126,7 @@ struct SystemdUnit {
       \(start.joined(separator: "\n"))
       ExecStart=\(command)
       \(environment)Restart=on-failure
-      # What is unlocked shall not reach the swap, a core dump or another program.
+      # Keep secrets out of swap, core dumps and other programs.
       MemorySwapMax=0
       LimitCORE=0
       NoNewPrivileges=yes
@@ -144,15 +142,7 @@ struct SystemdUnit {
   /// A word in double quotes, with special characters escaped: systemd.syntax(7), systemd.unit(5) for %, systemd.service(5)
   /// for $. By scalars: with a combining mark each is another character to Swift, and the same byte to systemd.
   private static func quoted(_ word: String, inCommand: Bool = false) -> String {
-    let isPlain = word.utf8.allSatisfy { byte in
-      switch byte {
-      case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"), UInt8(ascii: "0")...UInt8(ascii: "9"),
-        UInt8(ascii: "/"), UInt8(ascii: "-"), UInt8(ascii: "_"), UInt8(ascii: "."), UInt8(ascii: "="):
-        true
-      default: false
-      }
-    }
-    guard !isPlain else { return word }
+    guard !word.utf8.allSatisfy({ $0.isLetterOrDigit || "/-_.=".utf8.contains($0) }) else { return word }
     var escaped = String.UnicodeScalarView()
     for scalar in word.unicodeScalars {
       switch scalar {

@@ -7,7 +7,7 @@ internal import CofferTerminal
 internal import FoundationEssentials
 
 struct LoginChoice: ParsableArguments {
-  @Argument(help: "The host; may be left out where there is one.", completion: Completions.hosts) var host: String?
+  @Argument(help: "The host; optional if there is only one.", completion: Completions.hosts) var host: String?
   @Option(help: ArgumentHelp("The account, instead of the active one.", valueName: "name")) var account: String?
 
   func checkedHost() throws(Failure) -> String? { try host.map { (host) throws(Failure) in try AuthHost.check(host) } }
@@ -19,18 +19,17 @@ struct LogoutCommand: OpeningCommand {
   static let configuration = CommandConfiguration(
     commandName: "logout", abstract: "Log out of a host: revoke its token and remove it.",
     discussion: """
-      A token that the server issued is revoked there, if the server can do that. It is removed from the vault in any case. A \
-      token that you stored yourself is only removed: revoke it at the host too. If one other account is left, it becomes the \
-      active one.
+      A token from the server is revoked there if the server supports it, and removed from the vault either way. A token that \
+      you stored yourself is only removed: revoke it at the host too. If one other account is left, it becomes active.
       """)
 
   @OptionGroup var chosen: LoginChoice
-  @Flag(help: "All accounts of the host, or of all hosts where none is named.") var all = false
+  @Flag(help: "All accounts of the host, or of all hosts if none is named.") var all = false
   @OptionGroup(title: "Unlocking") var unlocking: UnlockingOptions
   @OptionGroup var options: AnswerOptions
 
   func validate() throws {
-    guard !all || chosen.account == nil else { throw ValidationError("--all and --account exclude each other") }
+    guard !all || chosen.account == nil else { throw ValidationError("give --all or --account, not both") }
   }
 
   func perform(_ context: Context) throws {
@@ -48,33 +47,32 @@ struct LogoutCommand: OpeningCommand {
 }
 
 extension LogoutCommand {
-  /// Revokes a token at its server. Never throws: the logout continues, and a note names a token that the server still
-  /// accepts.
+  /// Never throws: the logout continues, and a note names a token that the server still accepts.
   private func revoke(_ name: ItemName, _ items: VaultItems, _ context: Context) {
     do {
       guard let item = try items.item(name), let client = try RenewableLogin.client(of: item, in: items) else { return }
       // The server revokes a refresh token with all that came of it (RFC 7009, 2.1).
       guard let token = try items.get(name.field(named: RenewableLogin.refreshField)) ?? items.get(name) else { return }
       guard try !client.revoke(token, nil) else { return }
-      context.note("\(Printable.line(name.service)) has no way to take a token back: remove it on its own page as well")
+      context.note("\(Printable.line(name.service)) cannot revoke a token: revoke it on its own page too")
     } catch {
-      context.note("the token was not taken back at \(Printable.line(name.service)): \(Failure.of(error)?.what ?? "\(error)")")
+      context.note("the token was not revoked at \(Printable.line(name.service)): \(Failure.of(error)?.what ?? "\(error)")")
     }
   }
 }
 
 struct TokenCommand: OpeningCommand {
   static let configuration = CommandConfiguration(
-    commandName: "token", abstract: "Print the token of a host's active account, renewed where it has ended.",
+    commandName: "token", abstract: "Print the token of a host's active account; renew it if it expired.",
     discussion: """
-      Where nobody is logged in, it is what git gets for the host: an item of https://HOST or of HOST. Exactly the token's bytes \
-      go to a pipe; only a terminal gets a newline after them. Exits with 1 where there is neither, \
-      or the token has expired and nothing renews it; with 77 where the server refuses to renew it; with 75 where the server \
-      cannot be reached. However many processes ask at once, one asks the server.
+      If nobody is logged in, prints what git gets for the host: an item of https://HOST or of HOST. A pipe gets exactly the \
+      token's bytes; a terminal also gets a newline. Exits with 1 if there is neither, or the token has expired and nothing \
+      renews it; with 77 if the server refuses to renew it; with 75 if the server cannot be reached. If many processes ask at \
+      once, only one asks the server.
       """)
 
   @OptionGroup var chosen: LoginChoice
-  @Flag(help: "Renew it although it has not ended.") var fresh = false
+  @Flag(help: "Renew it even before it expires.") var fresh = false
   @OptionGroup(title: "Unlocking") var unlocking: UnlockingOptions
   @OptionGroup var options: AnswerOptions
 

@@ -9,19 +9,17 @@ internal import CofferVault
 internal import FoundationEssentials
 
 struct ServerOptions: ParsableArguments {
-  @Option(help: ArgumentHelp("The issuer, an address of https, which says where everything of the server is.", valueName: "url"))
+  @Option(help: ArgumentHelp("The issuer's https URL, which lists the server's endpoints.", valueName: "url"))
   var issuer: String?
-  @Option(help: ArgumentHelp("The client id that the server gave you.", valueName: "id")) var clientID: String?
-  @Option(help: ArgumentHelp("A file with the client's secret, where it has one.", valueName: "path"), completion: .file())
+  @Option(help: ArgumentHelp("Your client id at the server.", valueName: "id")) var clientID: String?
+  @Option(help: ArgumentHelp("A file with the client's secret, if it has one.", valueName: "path"))
   var clientSecretFile: String?
-  @Option(help: ArgumentHelp("What to ask for; may be given several times.", valueName: "scope")) var scope: [String] = []
-  @Option(
-    help: ArgumentHelp("Certificates by which alone the issuer is believed, in a file of PEM.", valueName: "path"),
-    completion: .file())
+  @Option(help: ArgumentHelp("A scope to ask for; may be repeated.", valueName: "scope")) var scope: [String] = []
+  @Option(help: ArgumentHelp("Trust only the certificates in this PEM file for the issuer.", valueName: "path"))
   var ca: String?
 
   func validate() throws {
-    guard ca == nil || issuer != nil else { throw ValidationError("--ca is about the server of --issuer") }
+    guard ca == nil || issuer != nil else { throw ValidationError("--ca needs --issuer") }
   }
 
   /// An absolute path: a login is renewed from any folder.
@@ -34,7 +32,7 @@ struct ServerOptions: ParsableArguments {
     let read = try SecretReader.file(path, limit: 4096, what: "the client's secret")
     let secret = try read.withoutTrailingNewline(.lineFeedOrCRLF)
     guard secret.count > 0 else {
-      throw Failure.usage("the file of the client's secret is empty", try: "the secret, and nothing else")
+      throw Failure.usage("the client secret's file is empty", try: "the secret, and nothing else")
     }
     return SecretForm(secret)
   }
@@ -44,35 +42,35 @@ struct LoginCommand: OpeningCommand {
   static let configuration = CommandConfiguration(
     commandName: "login", abstract: "Log in to a host, or store a token for it.",
     discussion: """
-      With --provider, --issuer, --device or --web the host's server is asked: it shows a code to enter on any device, or its \
-      page opens in this machine's browser. Its token is then renewed as needed. Otherwise the token comes from the hidden \
-      prompt, or from standard input with --with-token. It replaces that account's token, and the account becomes the active \
-      one of its host. An account that is logged in already, and not the active one, becomes active without a question. If the \
-      vault has an item of the host and the account, its value can be the token: a terminal is asked, and --yes agrees.
+      With --provider, --issuer, --device or --web the host's server shows a code to enter on any device, or its page opens in \
+      this machine's browser. Its token is then renewed as needed. Otherwise the token comes from a hidden prompt, or from \
+      standard input with --with-token. It replaces the account's token, and the account becomes the host's active one. An \
+      account that is logged in but not active becomes active without a question. If the vault has an item of the host and \
+      account, its value can be the token: a terminal asks, and --yes agrees.
       """)
 
   @Argument(help: "The host, for example github.com.") var host: String
-  // Here only so that a misplaced token is refused with its reason, and not quoted by the parser.
+  // A misplaced token is refused with its reason, and not quoted by the parser.
   @Argument(help: .hidden) var surplus: [String] = []
-  @Option(help: ArgumentHelp("Whose token it is, where a host knows several.", valueName: "name")) var account: String?
+  @Option(help: ArgumentHelp("The account of the token, if the host has several.", valueName: "name")) var account: String?
   @Flag(help: "Take the token from standard input.") var withToken = false
-  @Option(help: ArgumentHelp("When the token stops being handed out: 30d, 12h, 2026-12-31.", valueName: "when"))
+  @Option(help: ArgumentHelp("When the token expires: 30d, 12h, 2026-12-31.", valueName: "when"))
   var expires: String?
-  @Flag(help: "Log in by a code, which is entered on any device.") var device = false
-  @Flag(help: "Log in with the browser of this machine.") var web = false
+  @Flag(help: "Log in with a code entered on any device.") var device = false
+  @Flag(help: "Log in with this machine's browser.") var web = false
   @Flag(help: "Open no browser.") var noBrowser = false
   @Option(
-    help: ArgumentHelp("A server of 'coffer provider', or github, gitlab, google, microsoft.", valueName: "name"))
+    help: ArgumentHelp("A name from 'coffer provider', or github, gitlab, google, microsoft.", valueName: "name"))
   var provider: String?
   @OptionGroup var server: ServerOptions
   @OptionGroup(title: "Unlocking") var unlocking: UnlockingOptions
   @OptionGroup var options: AnswerOptions
 
   func validate() throws {
-    guard !(device && web) else { throw ValidationError("--device and --web exclude each other") }
-    guard provider == nil || server.issuer == nil else { throw ValidationError("--provider and --issuer exclude each other") }
+    guard !(device && web) else { throw ValidationError("give --device or --web, not both") }
+    guard provider == nil || server.issuer == nil else { throw ValidationError("give --provider or --issuer, not both") }
     guard !asksServer || (!withToken && expires == nil) else {
-      throw ValidationError("--with-token and --expires are for a token that is there already; a server tells when its own ends")
+      throw ValidationError("--with-token and --expires need a token that you already have; a server sets the expiry of its own")
     }
   }
 
@@ -80,7 +78,7 @@ struct LoginCommand: OpeningCommand {
 
   func perform(_ context: Context) throws {
     guard surplus.isEmpty else { throw SecretArguments.refusal("a token") }
-    let host = try AuthHost.check(host)
+    let host = try AuthHost.check(host, for: "coffer login ")
     let account = try StoredName.check(account ?? AuthAccounts.unnamed, as: "account")
     let expires = try expires.map { try Expiry.parse($0) }
     if !withToken, !asksServer, server.clientID == nil {
@@ -93,8 +91,7 @@ struct LoginCommand: OpeningCommand {
         })
       {
         try accounts.activate(other)
-        return context.done(
-          "\(account) is the active account of \(host) now", elsewhere: "\(account) is the active account of \(host) now")
+        return context.told("\(account) is the active account of \(host) now")
       }
       if let item = try accounts.item(host, account) { return try adopt(item, expires, accounts, context) }
     }
@@ -118,21 +115,21 @@ struct LoginCommand: OpeningCommand {
       throw error
     }
     if tokens.refresh == nil, tokens.expires != nil {
-      context.note("the server gave nothing that renews the token: log in again when it ends")
+      context.note("the server gave no refresh token: log in again when the token expires")
     }
     done(host, account, context)
   }
 
-  /// Whether the vault has the tokens, after a store with an unknown outcome: stored ones are not revoked.
+  /// Whether the vault has the tokens after an unknown outcome: stored ones are not revoked.
   ///
-  /// - Throws: `unknown` if that cannot be told.
+  /// - Throws: `unknown` if that cannot be determined.
   private func isStored(
     _ tokens: OAuthTokens, _ accounts: AuthAccounts, _ host: String, _ account: String, _ context: Context,
     else unknown: StoreError
   ) throws -> Bool {
     do { return try accounts.holds(tokens, host, account) } catch {
       context.note(
-        "the server still takes the new tokens, and whether the vault has them could not be read: coffer status --logins tells")
+        "the server still accepts the new tokens, but the vault could not be read: check with coffer status --logins")
       throw unknown
     }
   }
@@ -143,18 +140,17 @@ struct LoginCommand: OpeningCommand {
     do { isTakenBack = try client.revoke(tokens.refresh ?? tokens.access, nil) } catch { isTakenBack = false }
     context.note(
       isTakenBack
-        ? "the tokens could not be stored, and the server has taken them back"
-        : "the tokens could not be stored; the server still takes them, and nobody has them")
+        ? "the tokens could not be stored; the server has revoked them"
+        : "the tokens could not be stored; the server still accepts them, but nobody has them")
   }
 
   private func done(_ host: String, _ account: String, _ context: Context) {
-    let done = "logged in to \(Printable.line(host)) as \(Printable.line(account))"
-    context.done(done, elsewhere: done)
+    context.told("logged in to \(Printable.line(host)) as \(Printable.line(account))")
   }
 
   // MARK: A server
 
-  /// The server to ask, and the name whose client's secret goes to it; nil if the token is given.
+  /// The server to ask, and the name whose client's secret it gets; nil if the token is given.
   private func askedServer(_ host: String, _ context: Context) throws -> (server: LoginServer, name: String?)? {
     if let issuer = server.issuer {
       return (
@@ -178,15 +174,15 @@ struct LoginCommand: OpeningCommand {
     }
     if let provider {
       throw Failure.usage(
-        "no server has the name '\(Printable.line(provider))'",
+        "there is no login server '\(Printable.line(provider))'",
         try:
-          "coffer provider add \(Printable.line(provider)) --issuer URL --client-id ID, or github, gitlab, google, microsoft"
+          "coffer provider add \(CommandText.quoted(provider)) --issuer URL --client-id ID, or github, gitlab, google, microsoft"
       )
     }
     guard !device, !web, server.clientID == nil else {
       throw Failure.usage(
-        "how \(Printable.line(host)) logs in is not known",
-        try: "--issuer URL, or --provider NAME; coffer provider list shows names")
+        "the login server of \(Printable.line(host)) is not known",
+        try: "--issuer URL, or --provider NAME; coffer provider list shows the names")
     }
     return nil
   }
@@ -194,8 +190,8 @@ struct LoginCommand: OpeningCommand {
   private func clientID(_ name: String?) throws(Failure) -> String {
     if let id = server.clientID { return id }
     throw .usage(
-      "the server asks which program logs in, and no client id is given",
-      try: "--client-id ID, with the id of a program that you registered at \(name.map(Printable.line) ?? "the server")")
+      "the server needs a client id",
+      try: "--client-id ID, the id of a program registered at \(name.map(Printable.line) ?? "the server")")
   }
 
   // MARK: A token that is there

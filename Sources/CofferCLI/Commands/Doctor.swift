@@ -6,29 +6,27 @@ internal import CofferVault
 
 struct DoctorCommand: Command {
   static let configuration = CommandConfiguration(
-    commandName: "doctor", abstract: "Look for what weakens the protection, and say how to cure it.",
+    commandName: "doctor", abstract: "Find weaknesses in the protection, and show how to fix them.",
     discussion: """
-      Permissions and owners, memory locking, pins, SQLite's side files without their vault, what interrupted commands left, the \
-      agent, stale sockets, the file system, what the environment gives away, and secrets that lie among preferences, known by \
-      their form or by how random they are. The vault's pages are looked at, and all of it where an agent holds it unlocked or \
-      an option or the environment names a file that opens it. Nothing is changed or asked, and no value is shown. Exit status 0 \
-      when nothing was found, notes aside, and 2 otherwise. --fix moves what git, docker, curl, aws, gh and preferences keep in \
-      the clear into the vault, after a question for each. A file is rewritten only when the vault has given each value back, \
-      and its old bytes are overwritten. --keys compares the keys that a program declares (StorageRouter.schema, as JSON) with \
-      what is stored in the domain: secrets in the plain store, values of another type, values that no key declares or that lie \
-      under a former name, and preferences in the vault.
+      Checks permissions and owners, memory locking, pins, SQLite's side files without their vault, leftovers of interrupted \
+      commands, the agent, stale sockets, the file system, leaks through the environment, and secrets among preferences, \
+      recognized by form or randomness. It checks the vault's pages, and all of the vault if an agent holds it unlocked or an \
+      option or the environment names a file that opens it. Without --fix nothing is changed or asked. No value is shown. Exits \
+      with 0 if nothing was found, notes aside, and otherwise with 2. --fix covers git, docker, curl, aws, gh and preferences. \
+      A file is rewritten only after the vault has given each value back, and its old bytes are overwritten. --keys compares a \
+      program's declared keys (StorageRouter.schema, as JSON) with the stored ones. It reports secrets in the plain store, \
+      values of another type, values without a declared key or under a previous name, and preferences in the vault.
       """)
 
   static var idleOptions: Set<String> { [] }
 
-  @Flag(help: "Show every finding with its cure, and each secret in the clear by itself.") var all = false
-  @Flag(help: "Move what lies in the clear into the vault, after a question for each; --yes moves all.") var fix = false
+  @Flag(help: "Show every finding with its cure, and each plain-text secret.") var all = false
+  @Flag(help: "Move plain-text secrets into the vault, asking for each; --yes moves all.") var fix = false
   @Option(
     help: ArgumentHelp(
-      "Only compare the declared keys of this schema with what is stored; - is standard input.", valueName: "file"),
-    completion: .file())
+      "Only compare this schema's keys with the stored ones; - is standard input.", valueName: "file"))
   var keys: String?
-  @Flag(help: "With --keys: only preferences, and secrets among them; needs no vault.") var plain = false
+  @Flag(help: "With --keys: only the plain store; needs no vault.") var plain = false
   @OptionGroup var router: RouterOptions
   @OptionGroup(title: "Unlocking") var unlocking: UnlockingOptions
 
@@ -38,8 +36,8 @@ struct DoctorCommand: Command {
   var opening: UnlockingOptions? { fix || keys != nil || !unlocking.isEmpty ? unlocking : nil }
 
   func validate() throws {
-    guard keys != nil || !(plain || router.domain != nil) else { throw ValidationError("--plain and --domain belong to --keys") }
-    guard keys == nil || !(fix || all) else { throw ValidationError("--keys stands alone") }
+    guard keys != nil || !(plain || router.domain != nil) else { throw ValidationError("--plain and --domain need --keys") }
+    guard keys == nil || !(fix || all) else { throw ValidationError("--keys excludes --fix and --all") }
   }
 
   private var report: SchemaReport? { keys.map { SchemaReport(schema: $0, plain: plain, router: router) } }
@@ -66,7 +64,6 @@ struct DoctorCommand: Command {
     guard findings.allSatisfy({ $0.severity == .note }) else { throw Failure.said(.failed) }
   }
 
-  /// The number of passed checks, the secrets in the clear by their files, and the other findings.
   private func lines(_ results: [(name: String, findings: [Finding])], quiet: Bool, _ display: Display) -> [String] {
     let passed = results.count { $0.findings.isEmpty }
     let sign = Style.green.text(Sign.done.text(display), display)
@@ -90,7 +87,7 @@ struct DoctorCommand: Command {
       }
   }
 
-  /// The number of secrets in the clear, and the command that moves them; empty without any.
+  /// Empty without any.
   private static func secrets(_ secrets: [PlainSecrets], _ display: Display) -> String {
     let count = secrets.reduce(0) { $0 + $1.count }
     guard count > 0 else { return "" }
@@ -100,7 +97,6 @@ struct DoctorCommand: Command {
       + (movable == 0 ? "" : ": coffer doctor --fix moves \(moved)")
   }
 
-  /// A line for each file with secrets in the clear.
   private static func files(_ findings: [Finding], _ display: Display) -> String {
     var order: [String] = [], files: [String: [PlainSecrets]] = [:]
     for finding in findings {
@@ -143,7 +139,7 @@ struct DoctorCommand: Command {
       try Table.show(
         rows.map { [$0.kept == nil ? "moved" : "kept", Printable.line($0.item), $0.kept ?? "", $0.place] },
         under: ["DONE", "ITEM", "WHY", "PLACE"])
-      if rows.isEmpty { context.note("nothing lies in the clear that could move into the vault") }
+      if rows.isEmpty { context.note("there are no plain-text secrets to move into the vault") }
     }
   }
 

@@ -1,29 +1,25 @@
 internal import ArgumentParser
 internal import Coffer
-internal import CofferPlatform
 internal import CofferTerminal
 internal import CofferVault
-internal import SystemPackage
 
 struct InitCommand: Command {
   static let configuration = CommandConfiguration(
     commandName: "init", abstract: "Create a vault.",
     discussion: """
-      Asks for a passphrase twice, or takes it from the options and variables that would unlock. With --new-key-file alone \
-      the vault is for a machine: the file written there opens it, and no passphrase is asked for. \
-      If an interrupted init left a key file there, it is used, and a note says so.
+      Asks for a passphrase twice, or takes it from the options and variables that unlock a vault. With --new-key-file alone, \
+      that file opens the vault and no passphrase is asked for. A key file left there by an interrupted init is used, and a \
+      note says so. A typed passphrase also unlocks the vault, as 'coffer unlock' does.
       """)
 
-  @Option(help: ArgumentHelp("A name for this way of opening the vault.", valueName: "text"))
+  @Option(help: ArgumentHelp("A label for this way to unlock.", valueName: "text"))
   var label: String = ""
-  @Flag(help: "Make a recovery code as well, and print it.") var recoveryCode = false
+  @Flag(help: "Also create a recovery code, and print it.") var recoveryCode = false
   @OptionGroup(title: "The new secret") var new: NewSecretOptions
   @OptionGroup(title: "Secrets that exist") var existing: UnlockingOptions
   @OptionGroup var options: AnswerOptions
 
   var opening: UnlockingOptions? { existing }
-
-  static var idleOptions: Set<String> { ["yes"] }
 
   func claimInput(_ context: Context) throws {
     try context.checkIsNoMirror()
@@ -36,10 +32,17 @@ struct InitCommand: Command {
   func perform(_ context: Context) throws {
     let secrets = NewSecrets(new: new, context: context)
     let vault: UnlockedVault
-    var keyFile: FirstKeyFile?
+    var keyFile: FirstKeyFile?, typed: Credentials?
+    var wantsCode = recoveryCode
     do {
+      var isTyped = false
+      let credentials = try secrets.credentials(&keyFile, isTyped: &isTyped)
+      if isTyped {
+        typed = try credentials.copied()
+        wantsCode = try wantsCode || isCodeWanted(context)
+      }
       vault = try UnlockedVault.create(
-        at: context.places.vault, with: secrets.credentials(&keyFile), label: label, options: context.places.vaultOptions)
+        at: context.places.vault, with: credentials, label: label, options: context.places.vaultOptions)
     } catch {
       if let made = new.newKeyFile, keyFile != nil, !NewSecrets.isNothing(at: context.places.vault, error) {
         throw Failure.of(error)?.keeping(keyFile: made) ?? error
@@ -49,32 +52,37 @@ struct InitCommand: Command {
       throw error
     }
     withExtendedLifetime(keyFile) {}
-    try answer(vault, context)
+    var unlocked: Duration?
+    if let typed {
+      var keeper = AgentKeeper(context)
+      unlocked = keeper.keep(typed)
+    }
+    try answer(vault, wantsCode, unlocked, context)
   }
 
-  private func answer(_ vault: borrowing UnlockedVault, _ context: Context) throws {
+  private func answer(_ vault: borrowing UnlockedVault, _ wantsCode: Bool, _ unlocked: Duration?, _ context: Context) throws {
     let made = ["vault": vault.place.description, "id": vault.id.description]
-    if options.json, !recoveryCode { return try Output.line(JSONText.encode(made)) }
+    if options.json, !wantsCode { return try Output.json(made) }
     if !options.json {
+      let advice = "keep its passphrase, key file or recovery code safe: nothing else opens it"
       context.done(
-        "made a vault at \(vault.place.short); keep what opens it, there is no other way in",
-        elsewhere: "made a vault at \(vault.place); keep what opens it, there is no other way in")
+        unlocked.map { "Vault created and unlocked for \(Moment.sentence($0.components.seconds))." }
+          ?? "Vault created at \(vault.place.short). \(advice.prefix(1).uppercased() + advice.dropFirst()).",
+        elsewhere: "created a vault at \(vault.place); \(advice)")
     }
-    if try recoveryCode || isCodeWanted(context) {
+    if wantsCode {
       try NewRecoveryCode.add(to: vault, label: "recovery code", isNewVault: true, context) { _ in
         options.json ? JSONText.encode(made) : nil
       }
       if options.json { return }
     }
     guard context.offersMore else { return }
-    Output.message(
-      "\nNext:\n  coffer set github.com/ada  stores a password\n  coffer help                      shows the rest")
+    if !wantsCode { Output.message("To add a recovery code later: coffer vault slot add --recovery-code") }
+    Output.next([("coffer set github.com/ada", "stores a password"), ("coffer help", "shows the rest")])
   }
 
   private func isCodeWanted(_ context: Context) throws -> Bool {
-    guard context.offersMore, !new.hasPassphrase, new.newKeyFile == nil, existing.isEmpty, let terminal = Terminal() else {
-      return false
-    }
-    return try terminal.confirm("Make a recovery code too? It opens the vault if you forget the passphrase.")
+    guard context.offersMore, let terminal = Terminal() else { return false }
+    return try terminal.confirm("Create a recovery code, in case you forget the passphrase?", standard: true)
   }
 }

@@ -2,15 +2,13 @@ internal import ArgumentParser
 internal import Coffer
 internal import CofferTerminal
 internal import FoundationEssentials
-internal import SystemPackage
 
 struct InjectCommand: OpeningCommand {
   static let configuration = CommandConfiguration(
     commandName: "inject", abstract: "Fill in the secrets of a template.",
     discussion: """
-      {{ coffer://service/account }} becomes the value of that item; anything else in double braces stays as it is. All \
-      references are read first: if one is missing, expired or locked, nothing is written. A file is replaced in one step and \
-      can be read by its owner alone.
+      {{ coffer://service/account }} becomes that item's value; other double braces stay. All references are read first: if one \
+      is missing, expired or locked, nothing is written. A file is replaced in one step, and only its owner can read it.
       """)
 
   @Option(name: [.long, .customShort("i")], help: ArgumentHelp("The template; otherwise standard input.", valueName: "path"))

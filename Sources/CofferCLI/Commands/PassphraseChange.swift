@@ -1,4 +1,4 @@
-internal import Coffer
+internal import CofferPlatform
 internal import CofferTerminal
 internal import CofferVault
 
@@ -14,31 +14,28 @@ struct PassphraseChange {
     guard changed.summary.kind.hasPassphrase else {
       throw Self.unfit("the slot has no passphrase", key: changed.summary.id.description)
     }
-    let progress = context.progress(json: json, .rotating)
-    defer { progress.clear() }
     let secrets = NewSecrets(new: new, context: context)
-    let report = try secrets.usingPassphrase(withKeyFile: changed.summary.kind == .passphraseAndKeyFile) { credentials in
-      try vault.changePassphrase(
-        to: credentials, ofSlot: changed.summary.id, key: keepsKey ? .kept : .renewed, progress: progress.show)
+    let report = try context.showing(.rotating) { progress in
+      try secrets.usingPassphrase(withKeyFile: changed.summary.kind == .passphraseAndKeyFile) { credentials in
+        try vault.changePassphrase(
+          to: credentials, ofSlot: changed.summary.id, key: keepsKey ? .kept : .renewed, progress: progress.show)
+      }
     }
-    progress.clear()
     report.noteAdded(to: slots, context)
     let invitation = try vault.invitation()
     if json {
       let added = report.added(to: slots).map(SlotJSON.init)
-      return try Output.line(
-        JSONText.encode(
-          Answer(
-            slot: changed.summary.id.description, invitation: invitation.description, added: added.isEmpty ? nil : added)))
+      return try Output.json(
+        Answer(slot: changed.summary.id.description, invitation: invitation.description, added: added.isEmpty ? nil : added))
     }
-    context.note(
-      keepsKey
-        ? "the passphrase was changed; the vault's key is the same, which an old copy of the file gives away to who knows the "
-          + "old one"
-        : "the passphrase was changed, and the vault has a new key, sealed to \(report.slots.count) "
-          + "slot\(report.slots.count == 1 ? "" : "s")"
-    )
-    // Without a new key there is no new invitation: every machine's invitation stays valid.
+    let hasCode = report.slots.contains { $0.summary.kind == .recoveryCode }
+    let old = "an old copy of the file and the old passphrase reveal it"
+    context.done(
+      "new passphrase" + (hasCode ? "; the recovery code still works" : "") + (keepsKey ? "; the vault's key stays: \(old)" : ""),
+      elsewhere: keepsKey
+        ? "the passphrase was changed, but not the vault's key: \(old)"
+        : "the passphrase was changed, and the vault has a new key, sealed to \(counted(report.slots.count, "slot"))")
+    // Without a new key every machine's invitation stays valid.
     if !keepsKey { try NewInvitation.show(invitation, afterNewKeyFor: report.slots.map(\.summary), context) }
   }
 
@@ -54,7 +51,7 @@ struct PassphraseChange {
   private static func unfit(_ what: String, key: String?) -> StoreError {
     StoreError(
       .unfitSecret, what, key: key,
-      cure: "name one that has with --slot; coffer vault slot list shows them, coffer vault slot add makes one")
+      cure: "name one with --slot; coffer vault slot list shows them, coffer vault slot add creates one")
   }
 }
 

@@ -1,5 +1,4 @@
 internal import ArgumentParser
-internal import Coffer
 internal import CofferLogin
 internal import CofferPlatform
 internal import CofferStorage
@@ -8,10 +7,10 @@ internal import CofferVault
 
 struct ProviderCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
-    commandName: "provider", abstract: "Name the servers that log in, with the client id that each gave you.",
+    commandName: "provider", abstract: "Name the servers for logins, with your client id at each.",
     discussion: """
-      A server and a client id are settings of this program, and no secret; the secret of a client is an item of the vault. A \
-      server that has the name of a host is the one that 'coffer login HOST' asks.
+      Servers and client ids are settings, and not secret; the secret of a client is an item of the vault. 'coffer login HOST' \
+      asks the server that has the host's name.
       """,
     subcommands: [
       ProviderAddCommand.self, ProviderListCommand.self, ProviderRemoveCommand.self,
@@ -20,14 +19,14 @@ struct ProviderCommand: ParsableCommand {
 
 struct ProviderAddCommand: OpeningCommand {
   static let configuration = CommandConfiguration(
-    commandName: "add", abstract: "Name a server: by its issuer, or one that is known.",
+    commandName: "add", abstract: "Name a server, by its issuer or as a known one.",
     discussion: """
-      Known are github, gitlab, google and microsoft, whose endpoints are public and fixed: --as says which one a host is. Of \
-      any other server the issuer is asked where everything is, at each login. Where there is a vault, it is opened: it keeps \
-      the client's secret, and forgets the one that the name had before.
+      Known are github, gitlab, google and microsoft, whose endpoints are public and fixed; --as says which one a host is. Any \
+      other server's issuer is asked for the endpoints at each login. If there is a vault, it is opened to store the client's \
+      secret, and to remove the previous one of that name.
       """)
 
-  @Argument(help: "The name: the host that it logs in to, or another.") var name: String
+  @Argument(help: "The host to log in to, or another name.") var name: String
   @Option(name: .customLong("as"), help: ArgumentHelp("github, gitlab, google or microsoft.", valueName: "name")) var known:
     String?
   @OptionGroup var server: ServerOptions
@@ -38,19 +37,19 @@ struct ProviderAddCommand: OpeningCommand {
     let name = try StoredName.check(name, as: "name")
     guard let client = server.clientID, !client.isEmpty else {
       throw Failure.usage(
-        "a client id is missing", try: "--client-id ID, with the id of a program that you registered at the server")
+        "a client id is missing", try: "--client-id ID, the id of a program registered at the server")
     }
     let place: LoginServer.Place
     if let issuer = server.issuer {
       guard known == nil else { throw Failure.usage("--issuer and --as exclude each other", try: "one of them") }
-      // An invalid address, or one without https, is reported here and not at the first login.
+      // An invalid address is reported here and not at the first login.
       _ = try AuthorizationServer(token: issuer)
       place = .issuer(issuer)
     } else if let found = LoginServer.known(known ?? name) {
       place = .known(found)
     } else {
       throw Failure.usage(
-        "how '\(Printable.line(known ?? name))' logs in is not known",
+        "the login server of '\(Printable.line(known ?? name))' is not known",
         try: "--issuer URL, or --as github, gitlab, google or microsoft")
     }
     let servers = LoginServers(context: context)
@@ -62,8 +61,7 @@ struct ProviderAddCommand: OpeningCommand {
       try servers.removeSecret(name)
     }
     try servers.set(added, as: name)
-    let done = "\(Printable.line(name)) logs in at \(Printable.line(added.description))"
-    context.done(done, elsewhere: done)
+    context.told("\(Printable.line(name)) logs in at \(Printable.line(added.description))")
   }
 }
 
@@ -72,10 +70,7 @@ private struct ProviderJSON: Encodable {
   let scopes: [String]
 
   init(_ name: String, _ server: LoginServer) {
-    self.name = name
-    self.server = server.description
-    client = server.client
-    scopes = server.scopes
+    (self.name, self.server, client, scopes) = (name, server.description, server.client, server.scopes)
   }
 }
 
@@ -86,17 +81,18 @@ struct ProviderListCommand: Command {
 
   func perform(_ context: Context) throws {
     let all = try LoginServers(context: context).all()
-    guard !options.json else { return try Output.line(JSONText.encode(all.map(ProviderJSON.init))) }
-    let rows = all.map { [$0.name, $0.server.description, $0.server.client] }
+    guard !options.json else { return try Output.json(all.map(ProviderJSON.init)) }
+    let rows = all.map { [$0.name, $0.server.description, $0.server.client, $0.server.scopes.joined(separator: " ")] }
     try Table.show(
-      Table(rows, under: ["NAME", "SERVER", "CLIENT"], footer: counted(all.count, "server")), elsewhere: rows)
+      Table(rows, under: ["NAME", "SERVER", "CLIENT", "SCOPES"], footer: counted(all.count, "server")),
+      elsewhere: rows.map { Array($0.dropLast()) })
   }
 }
 
 struct ProviderRemoveCommand: OpeningCommand {
   static let configuration = CommandConfiguration(
-    commandName: "remove", abstract: "Forget a server that has a name.",
-    discussion: "Logins at it stay, and are renewed as before. The secret of its client goes with it, where the vault has one.")
+    commandName: "remove", abstract: "Forget a named server.",
+    discussion: "Its logins stay, and are renewed as before. The vault's copy of its client's secret is removed.")
 
   @Argument(help: "The name.") var name: String
   @OptionGroup(title: "Unlocking") var unlocking: UnlockingOptions
@@ -104,15 +100,12 @@ struct ProviderRemoveCommand: OpeningCommand {
 
   func perform(_ context: Context) throws {
     let servers = LoginServers(context: context)
-    guard try servers.server(name) != nil else { throw noServer(name) }
+    guard try servers.server(name) != nil else {
+      throw StoreError(.notFound, "there is no such login server", key: name, cure: "coffer provider list shows the names")
+    }
     // First, so that nothing is half removed if the vault cannot be opened.
     try servers.removeSecret(name)
     _ = try servers.remove(name)
-    let done = "\(Printable.line(name)) is forgotten"
-    context.done(done, elsewhere: done)
+    context.told("\(Printable.line(name)) is removed")
   }
-}
-
-private func noServer(_ name: String) -> StoreError {
-  StoreError(.notFound, "no server has the name", key: name, cure: "coffer provider list shows names")
 }

@@ -1,5 +1,4 @@
 internal import ArgumentParser
-internal import Coffer
 internal import CofferPlatform
 internal import CofferTerminal
 internal import CofferVault
@@ -8,19 +7,17 @@ struct RecoverCommand: Command {
   static let configuration = CommandConfiguration(
     commandName: "recover", abstract: "Open the vault with its recovery code, and set a new passphrase.",
     discussion: """
-      Asks for the code, and then twice for the new passphrase. Case, spaces and hyphens of the code do not count. Everything is \
-      sealed under a new key, and the code goes on to open the vault: coffer vault slot add --recovery-code makes another.
+      Asks for the code, then twice for the new passphrase. Case, spaces and hyphens of the code are ignored. Everything is \
+      sealed under a new key. The code still opens the vault; 'coffer vault slot add --recovery-code' creates another.
       """)
 
   @Option(help: ArgumentHelp("Take the recovery code from this file.", valueName: "path")) var recoveryFile: String?
   @Option(
-    help: ArgumentHelp("Set the passphrase of this slot, named by the beginning of its id or its label.", valueName: "slot"),
+    help: ArgumentHelp("Set the passphrase of this slot (the start of its id, or its label).", valueName: "slot"),
     completion: Completions.slots)
   var slot: String?
   @OptionGroup(title: "The new secret") var new: NewSecretOptions
   @OptionGroup var options: AnswerOptions
-
-  static var idleOptions: Set<String> { ["yes"] }
 
   func claimInput(_ context: Context) throws {
     try context.checkIsNoMirror()
@@ -32,7 +29,7 @@ struct RecoverCommand: Command {
     guard locked.slots.contains(where: { $0.kind == .recoveryCode }) else {
       throw StoreError(
         .unfitSecret, "the vault has no recovery code", place: locked.place.description,
-        cure: "open it with what else it has; a backup may have one")
+        cure: "unlock it another way, or restore a backup with one; for the next time: coffer vault slot add --recovery-code")
     }
     let vault = try opened(locked, context)
     let lacksPassphrase = try !vault.slots().contains { $0.summary.kind.hasPassphrase }
@@ -42,18 +39,20 @@ struct RecoverCommand: Command {
     let added = try NewSecrets(new: new, context: context).using { credentials in try vault.addSlot(credentials, label: "") }
     let invitation = try vault.invitation()
     if options.json {
-      return try Output.line(JSONText.encode(["slot": added.id.description, "invitation": invitation.description]))
+      return try Output.json(["slot": added.id.description, "invitation": invitation.description])
     }
-    context.note("the new passphrase opens the vault from now on (slot \(added.id))")
+    context.done(
+      "new passphrase; the recovery code still works",
+      elsewhere: "the new passphrase opens the vault from now on (slot \(added.id))")
   }
 
-  /// Opens the vault with the file's code, or with a typed one, in three tries at most.
+  /// With the file's code, or with a typed one in three tries at most.
   private func opened(_ locked: LockedVault, _ context: Context) throws -> UnlockedVault {
     if let recoveryFile { return try Self.unlock(locked, CredentialSources(context).recoveryCode(recoveryFile)) }
     guard let terminal = Terminal() else {
       throw Failure(
         StoreError(
-          .locked, "there is no terminal to ask for the recovery code at", place: locked.place.description,
+          .locked, "there is no terminal to ask for the recovery code", place: locked.place.description,
           cure: "--recovery-file PATH"))
     }
     return try Question("Recovery code of \(locked.place.short)").asked(

@@ -5,49 +5,49 @@ internal import CofferTerminal
 struct RunCommand: OpeningCommand {
   static let configuration = CommandConfiguration(
     commandName: "run",
-    abstract: "Start a command with secrets in its environment, on descriptors, or as files in memory.",
+    abstract: "Run a command with secrets in variables, descriptors or memory files.",
     usage: "coffer run [options] [--] COMMAND [WORDS …]",
     discussion: """
-      A reference is coffer://service/account, with /attribute after it for something else than the value; each part is \
-      percent-encoded. A variable of this environment whose whole value is a reference is resolved as well. All references are \
-      read before the command starts: if one is missing, expired or locked, nothing starts. The command takes this process's \
-      place, so its signals and its exit status are its own; with --mask it is a child, and both are passed through. What \
-      unlocks the vault is not passed on. Exit statuses of our own are those of env(1): 125 where nothing was started, 126 and \
-      127 where the command cannot be executed or is not there.
+      A reference is coffer://service/account, with /attribute after it for anything but the value; each part is \
+      percent-encoded. A variable of this environment that is a reference is resolved too. All references are read before the \
+      command starts: if one is missing, expired or locked, nothing starts. The command replaces this process, so its signals \
+      and its exit status are its own; with --mask it is a child, and both are passed through. Secrets that unlock the vault \
+      are not passed on. Coffer's own exit statuses are those of env(1): 125 if nothing was started, 126 if the command cannot \
+      be executed, 127 if it is not found.
       """, aliases: ["exec"])
 
   @Option(
     name: [.long, .customShort("e")],
-    help: ArgumentHelp("A variable with what a reference names; may be repeated.", valueName: "name=reference"),
+    help: ArgumentHelp("Set a variable to a reference's value; may be repeated.", valueName: "name=reference"),
     completion: Completions.namedReferences)
   var env: [String] = []
   @Option(
     help: ArgumentHelp(
-      "A file of NAME=value lines: values that are references are resolved, others passed on; - is standard input.",
+      "A file of NAME=value lines, whose references are resolved; - is standard input.",
       valueName: "path"))
   var envFile: [String] = []
   @Option(
-    help: ArgumentHelp("An open descriptor, 3 or more, that the command reads the value from.", valueName: "n=reference"))
+    help: ArgumentHelp("A descriptor, 3 or more, from which the command reads the value.", valueName: "n=reference"))
   var fd: [String] = []
   @Option(
-    help: ArgumentHelp("A variable with the path of a file in memory that holds the value.", valueName: "name=reference"),
+    help: ArgumentHelp("Set a variable to the path of a memory file with the value.", valueName: "name=reference"),
     completion: Completions.namedReferences)
   var file: [String] = []
   @Option(
     help: ArgumentHelp(
-      "A host or URL whose user and token stand in a netrc in memory, whose path is in NETRC; may be repeated.", valueName: "host"
+      "Put the user and token of a host or URL in a netrc in memory, named by NETRC; may be repeated.", valueName: "host"
     ),
     completion: Completions.hosts)
   var netrc: [String] = []
-  @Flag(help: "Replace the secrets of references and --netrc in what the command prints.") var mask = false
-  @Argument(parsing: .postTerminator, help: "The command and its words; -- before them may be left out.") var command: [String] =
+  @Flag(help: "Mask the secrets of references and --netrc in the command's output.") var mask = false
+  @Argument(parsing: .postTerminator, help: "The command and its words; -- before them is optional.") var command: [String] =
     []
   @OptionGroup(title: "Unlocking") var unlocking: UnlockingOptions
   @OptionGroup var options: AnswerOptions
 
-  static var startsPrograms: Bool { true }
+  var startsPrograms: Bool { true }
 
-  /// The options that take the next word, unless they contain a `=`.
+  /// They take the next word unless they contain a `=`.
   private static let valued: Set = [
     "--env", "-e", "--env-file", "--fd", "--file", "--netrc", "--passphrase-fd", "--passphrase-file", "--key-file",
     "--recovery-file",
@@ -80,7 +80,7 @@ struct RunCommand: OpeningCommand {
     let launch = try plan.launch(CommandWords.last(command.count), values, machines)
     guard mask else { try launch.replaceProcess() }
     let secrets = try OutputMask.secrets(of: plan.references.map { values[$0] } + (machines?.secrets ?? [])) {
-      context.note("a secret of fewer than \(OutputMask.shortest) bytes is not masked: it stands in most output by chance")
+      context.note("secrets shorter than \(OutputMask.shortest) bytes are not masked: they occur in most output by chance")
     }
     try MaskedCommand(MaskAutomaton(secrets)).run(launch).leave()
   }

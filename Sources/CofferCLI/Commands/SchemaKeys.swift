@@ -1,13 +1,10 @@
-internal import ArgumentParser
-internal import Coffer
 internal import CofferPlatform
 internal import CofferStorage
 internal import CofferTerminal
 internal import FoundationEssentials
 
-/// Compares the keys that a program declares with what is stored; no value is shown.
+/// Compares the keys that a program declares with the stored ones; no value is shown.
 struct SchemaReport {
-  /// The file of the schema; - is standard input.
   let schema: String
   let plain: Bool
   let router: RouterOptions
@@ -23,7 +20,7 @@ struct SchemaReport {
   }
 
   private func answer(_ comparison: SchemaComparison, _ context: Context) throws {
-    if context.json { return try Output.line(JSONText.encode(comparison.rows)) }
+    if context.json { return try Output.json(comparison.rows) }
     let total = ["\(counted(comparison.declared, "key")) declared", comparison.counts].filter { !$0.isEmpty }.joined(
       separator: ", ")
     try Table.show(
@@ -62,8 +59,8 @@ enum SchemaFile {
       return try JSONDecoder().decode(Schema.self, from: content)
     } catch let error as StoreError { throw error } catch {
       throw StoreError(
-        .damaged, "this is no schema: \(reason(error))", place: place,
-        cure: "have the program write StorageRouter.schema once more")
+        .damaged, "this is not a schema: \(reason(error))", place: place,
+        cure: "have the program write StorageRouter.schema again")
     }
   }
 
@@ -78,7 +75,7 @@ enum SchemaFile {
     return switch error as? DecodingError {
     case .keyNotFound(let key, let context): "\(name(context.codingPath + [key])) is missing"
     case .typeMismatch(_, let context), .valueNotFound(_, let context): "\(name(context.codingPath)) is of another type"
-    case .dataCorrupted(let context) where !context.codingPath.isEmpty: "\(name(context.codingPath)) is not a value that it takes"
+    case .dataCorrupted(let context) where !context.codingPath.isEmpty: "\(name(context.codingPath)) has an invalid value"
     default: "it is not JSON"
     }
   }

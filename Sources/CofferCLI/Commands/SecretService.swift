@@ -6,17 +6,16 @@ internal import CofferSecretService
 internal import CofferTerminal
 internal import CofferVault
 internal import Dispatch
-internal import FoundationEssentials
 internal import Synchronization
 
 struct SecretServiceCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "secret-service",
-    abstract: "Keep the secrets of all programs of this session in the vault, with no screen needed.",
+    abstract: "Keep the secrets of this session's programs in the vault.",
     discussion: """
-      Answers to org.freedesktop.secrets on the bus of the session: what gh, git, python keyring, VS Code, Chromium and hundreds \
-      of other programs ask for a keyring. Their items are items of the vault, of the services secret-service:NAME. See 'coffer \
-      help secret-service run'.
+      Answers as org.freedesktop.secrets on the session bus, which gh, git, python keyring, VS Code, Chromium and hundreds of \
+      other programs ask for a keyring. No screen is needed. Their items are items of the vault, of the services \
+      secret-service:NAME.
       """,
     subcommands: [
       SecretServiceRunCommand.self, SecretServiceInstallCommand.self, SecretServiceStatusCommand.self,
@@ -27,17 +26,16 @@ struct SecretServiceCommand: ParsableCommand {
 struct WaitingOptions: ParsableArguments {
   @Option(
     help: ArgumentHelp(
-      "Ask for the passphrase by this program: an askpass, a pinentry or systemd-ask-password.", valueName: "program"))
+      "Ask for the passphrase with this program: an askpass, a pinentry or systemd-ask-password.", valueName: "program"))
   var prompt: String?
   @Option(
     help: ArgumentHelp(
-      "How long a program waits for the vault to be unlocked: 20s unless given, 0s for not at all.", valueName: "time"))
+      "How long a program waits for the vault to be unlocked; 0s: not at all. [default: 20s]", valueName: "time"))
   var patience: Patience?
 
   var words: [String] { (prompt.map { ["--prompt", $0] } ?? []) + (patience.map { ["--patience", $0.text] } ?? []) }
 }
 
-/// The agent's times, or none.
 struct Patience: ExpressibleByArgument {
   let text: String, duration: Duration
 
@@ -51,13 +49,13 @@ struct SecretServiceRunCommand: Command {
   static let configuration = CommandConfiguration(
     commandName: "run", abstract: "Answer programs that ask for secrets, in this process.",
     discussion: """
-      It holds no key: the agent does. While the vault is locked, what needs it waits: for what this machine opens it with \
-      (COFFER_KEY_FILE, COFFER_PASSPHRASE_FILE, $CREDENTIALS_DIRECTORY/coffer.passphrase), then for the program of --prompt, \
-      then for 'coffer unlock' at some terminal; and is refused as locked after --patience. Exit status 73 where another \
-      provider has the name, and 75 where the bus goes away.
+      It holds no key: the agent does. While the vault is locked, a request waits: for this machine's secret (COFFER_KEY_FILE, \
+      COFFER_PASSPHRASE_FILE, $CREDENTIALS_DIRECTORY/coffer.passphrase), then for the program of --prompt, then for 'coffer \
+      unlock' at a terminal. After --patience it is refused as locked. Exits with 73 if another provider has the name, and with \
+      75 if the bus goes away.
       """)
 
-  @Flag(help: "Take the name from another provider, where that one allows it.") var replace = false
+  @Flag(help: "Take the name from another provider, if it allows that.") var replace = false
   @OptionGroup var waiting: WaitingOptions
   @OptionGroup var options: AnswerOptions
 
@@ -77,12 +75,12 @@ struct SecretServiceRunCommand: Command {
     if error.kind == .closed { return context.note(error.what) }
     guard ending.wasReady else { throw error }
     // The service manager starts it again, once there is a bus.
-    throw Failure(.busy, kind: "busy", "\(error.facts)", cure: "start it again where there is a bus")
+    throw Failure(.busy, kind: "busy", "\(error.facts)", cure: "start it again under a session bus")
   }
 
   private func settings(_ context: Context) throws -> SecretServiceSettings {
     guard let client = try context.possibleAgent() else {
-      throw Failure.usage("the agent is left out", try: "coffer secret-service run")
+      throw Failure.usage("the secret service needs the agent", try: "coffer secret-service run")
     }
     let starter = UnlockingStarter(prompt: waiting.prompt, context)
     var settings = SecretServiceSettings(client: client) { (mayAsk) throws(StoreError) in try starter.start(mayAsk: mayAsk) }
@@ -90,22 +88,20 @@ struct SecretServiceRunCommand: Command {
     settings.hasOwnKey = starter.hasOwnKey
     settings.hasPrompt = waiting.prompt != nil || ProcessEnvironment.value("COFFER_ASKPASS") != nil
     if let patience = waiting.patience { settings.patience = patience.duration }
-    let (place, isQuiet) = (context.places.vault, context.quiet)
+    let (place, note) = (context.places.vault, context.notes)
     settings.checkVault = { () throws(StoreError) in
       guard let file = place.path, !FileFacts.exists(file) else { return }
-      throw StoreError(.noVault, "there is no vault", place: file.string, cure: "coffer init makes one")
+      throw StoreError(.noVault, "there is no vault", place: file.string, cure: "coffer init creates one")
     }
     settings.whyRefused = Self.whyRefused
-    settings.ready = { bus in
-      if !isQuiet { Output.message("coffer: note: answers programs that ask for secrets on \(Printable.line(bus))") }
-    }
+    settings.ready = { bus in note("answers programs that ask for secrets on \(bus)") }
     return settings
   }
 
   private static func whyRefused(_ status: Int32) -> String? {
     guard let status = ExitStatus(rawValue: status), [.damaged, .untrusted, .newerVersion].contains(status) else { return nil }
     let meaning = status.meaning.prefix { $0 != ";" }
-    return "coffer unlock refuses the vault: \(meaning); run it in a terminal, which says more"
+    return "coffer unlock refuses the vault: \(meaning); run it in a terminal for details"
   }
 
   private final class Ending: Sendable {
@@ -155,7 +151,7 @@ struct UnlockingStarter: Sendable {
     return FileFacts.exists(FilePath(folder).appending("coffer.passphrase"))
   }
 
-  /// Starts a process in its own session, without a terminal.
+  /// In its own session, without a terminal.
   func start(mayAsk: Bool) throws(StoreError) -> Int32 {
     var environment = ProcessEnvironment.entries(Self.inherited) + places.map { ByteWord($0) }
     let program = prompt ?? ProcessEnvironment.value("COFFER_ASKPASS") ?? ""

@@ -1,31 +1,29 @@
 internal import ArgumentParser
 internal import Coffer
-internal import CofferAgent
 internal import CofferPlatform
 internal import CofferSecretService
 internal import CofferStorage
 internal import CofferTerminal
 internal import CofferVault
-internal import FoundationEssentials
 internal import SystemPackage
 
 struct SecretServiceInstallCommand: Command {
   static let configuration = CommandConfiguration(
     commandName: "install", abstract: "Have the bus start the service when a program asks for a secret.",
     discussion: """
-      Writes a file for D-Bus and a unit for systemd, and one for xdg-desktop-portal where that is installed, all in folders of \
-      yours. The service runs with the options given here. --remove removes them.
+      Writes a D-Bus file and a systemd unit, and a file for xdg-desktop-portal if that is installed, all in your own folders. \
+      The service runs with the options given here.
       """)
 
   @Flag(help: "Print the files instead.") var print = false
   @Flag(help: "Replace files that differ.") var replace = false
-  @Flag(help: "Remove these files. Stored items stay in the vault, and a running service goes on until it ends.")
+  @Flag(help: "Remove these files. Items stay in the vault; a running service goes on.")
   var remove = false
   @OptionGroup var waiting: WaitingOptions
   @OptionGroup var options: AnswerOptions
 
   func validate() throws {
-    guard !remove || !(print || replace) else { throw ValidationError("--remove stands alone") }
+    guard !remove || !(print || replace) else { throw ValidationError("--remove excludes --print and --replace") }
   }
 
   func perform(_ context: Context) throws {
@@ -46,10 +44,10 @@ struct SecretServiceInstallCommand: Command {
   private func removeFiles(_ context: Context) throws {
     var count = 0
     for file in try ServiceFiles(context).files([]) {
-      guard let present = try file.present() else { continue }
-      guard ServiceFiles.isOurs(present) else {
+      guard let current = try file.current() else { continue }
+      guard ServiceFiles.isOurs(current) else {
         throw StoreError(
-          .refused, "the file belongs to another provider", place: file.file.string, cure: "look at it; it is left alone")
+          .refused, "the file belongs to another provider", place: file.file.string, cure: "look at it; it was not changed")
       }
       guard file.file.withPlatformString({ unlink($0) }) == 0 else {
         throw StoreError(errno: errno, "remove the file", place: file.file)
@@ -65,12 +63,12 @@ struct SecretServiceInstallCommand: Command {
   private func tell(_ context: Context) {
     do throws(StoreError) {
       try SecretServiceProvider.reloadBus()
-      context.note("the bus of this session starts the service when a program asks")
+      context.note("the session bus starts the service when a program asks")
     } catch {
-      context.note("no bus of this session starts it: run programs under dbus-run-session, or log in again (\(error.what))")
+      context.note("the session bus does not start it: run programs under dbus-run-session, or log in again (\(error.what))")
     }
     guard let vault = context.places.vault.path, !FileFacts.exists(vault) else { return }
-    context.note("there is no vault yet: coffer init makes one")
+    context.note("there is no vault yet: coffer init creates one")
   }
 }
 
@@ -94,9 +92,9 @@ struct ServiceFiles {
   }
   private static let portals = FilePath("/usr/share/xdg-desktop-portal")
 
-  /// The program that the bus starts on demand, and whether it exists; nil if nothing is installed.
+  /// The program that the bus starts on demand; nil if nothing is installed.
   func installed() throws -> (program: String, isThere: Bool)? {
-    guard let text = try ServiceFile(activation, "").present(),
+    guard let text = try ServiceFile(activation, "").current(),
       let value = text.split(separator: "\n").lazy.compactMap({ String($0).rest(after: "Exec=") }).first,
       case let words = ActivationCommand.words(value),
       let command = words.firstRange(of: ["secret-service", "run"]), command.lowerBound > words.startIndex
@@ -151,21 +149,21 @@ struct ServiceFiles {
 
 struct SecretServiceStatusCommand: Command {
   static let configuration = CommandConfiguration(
-    commandName: "status", abstract: "Say who answers programs that ask for secrets, on which bus.",
-    discussion: "Nothing is started for the question. Exit status 1 where nobody answers.")
+    commandName: "status", abstract: "Show which program answers requests for secrets, on which bus.",
+    discussion: "Starts nothing. Exits with 1 if no program answers.")
 
   @OptionGroup var options: AnswerOptions
 
   func perform(_ context: Context) throws {
     let report = try Report(context)
     if options.json {
-      try Output.line(JSONText.encode(report))
+      try Output.json(report)
     } else {
       try Sheet.show(report.rows)
     }
     guard report.process != nil else {
       throw StoreError(
-        .notFound, "nobody answers programs that ask for secrets", place: report.bus ?? "no bus",
+        .notFound, "no program answers requests for secrets", place: report.bus ?? "no bus",
         cure: report.cure)
     }
   }
@@ -177,7 +175,6 @@ struct SecretServiceStatusCommand: Command {
     let installed: Bool
     let encrypts: Bool
     let agent: String
-    /// The installed program, if it is missing.
     private let missing: String?
 
     private enum CodingKeys: String, CodingKey { case agent, bus, encrypts, installed, process, program }
@@ -223,14 +220,14 @@ struct SecretServiceShareCommand: OpeningCommand {
   static let configuration = CommandConfiguration(
     commandName: "share", abstract: "Show an item of the vault to programs that ask for secrets.",
     discussion: """
-      The item appears in the login collection, with the attributes service, server, account and username where it has none of \
-      these itself. --undo takes it back. Items of coffer secret-service are shown in any case.
+      The item appears in the login collection, with the attributes service, server, account and username if it has none of \
+      these itself. Items of 'coffer secret-service' are always shown.
       """)
 
   @Argument(help: "The service.") var service: String?
-  @Argument(help: "The account; all of the service when left out.") var account: String?
+  @Argument(help: "The account; all of the service if omitted.") var account: String?
   @Flag(help: "All items of the vault.") var all = false
-  @Flag(help: "Show them no longer.") var undo = false
+  @Flag(help: "Hide them again.") var undo = false
   @OptionGroup(title: "Unlocking") var unlocking: UnlockingOptions
   @OptionGroup var options: AnswerOptions
 
@@ -256,6 +253,6 @@ struct SecretServiceShareCommand: OpeningCommand {
     for start in stride(from: 0, to: changes.count, by: 1000) {
       _ = try items.apply(Array(changes[start..<min(start + 1000, changes.count)]))
     }
-    context.done("\(changes.count) of \(found.count) items \(undo ? "taken back" : "shared")")
+    context.done("\(changes.count) of \(found.count) items \(undo ? "no longer shared" : "shared")")
   }
 }

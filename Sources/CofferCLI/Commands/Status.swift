@@ -8,14 +8,12 @@ internal import FoundationEssentials
 
 struct StatusCommand: OpeningCommand {
   static let configuration = CommandConfiguration(
-    commandName: "status", abstract: "Show the vault, the ways to unlock it, its last backup, the agent, logins and domains.",
+    commandName: "status", abstract: "Show the vault, its last backup, the agent, logins and domains.",
     discussion: """
-      Unlocks nothing and asks for nothing. Logins and the number of items are known while an agent holds the vault \
-      unlocked. Each option shows one part alone. --details and --logins unlock the vault as other commands do. --agent \
-      exits with 1 if no agent runs and with 69 if it does not hold the vault; --logins exits with 1 if nobody is logged in.
+      Only --details and --logins unlock the vault. Logins and the number of items are known while an agent holds it unlocked. \
+      Each option shows one part alone. --agent exits with 1 if no agent runs and with 69 if it does not hold the vault; \
+      --logins exits with 1 if nobody is logged in.
       """)
-
-  static var idleOptions: Set<String> { ["yes"] }
 
   @Flag(help: "The unlocked vault: items, generation, key epoch, pin, log, history and slots.") var details = false
   @Flag(help: "The agent: its vaults and how long it holds them.") var agent = false
@@ -52,7 +50,7 @@ struct StatusCommand: OpeningCommand {
           path: vault.place.description, id: vault.id.description, format: vault.formatVersion,
           slots: vault.slots.map(\.kind.description), problem: vault.ageProblem.map { "\($0.what); \($0.cure ?? "")" })
       }, agent: AgentReport(try context.agentStatus()), session: held?.logins, domains: domains)
-    if options.json { return try Output.line(JSONText.encode(answer)) }
+    if options.json { return try Output.json(answer) }
     let backup = vault.flatMap { LastBackup(of: $0.id, context.places) }
     if Output.isTerminal { return try Pager.show(sheet(answer, held?.contents ?? "", backup, context, .output)) }
     try Output.line(text(answer, backup, context))
@@ -64,7 +62,7 @@ struct StatusCommand: OpeningCommand {
       ("vault", places.vault.text), ("defaults", places.defaults.appending("<domain>.plist").string),
       ("state", places.state.string), ("run", places.run.string),
     ]
-    guard !context.json else { return try Output.line(JSONText.encode(Dictionary(uniqueKeysWithValues: rows))) }
+    guard !context.json else { return try Output.json(Dictionary(uniqueKeysWithValues: rows)) }
     try Sheet.show(rows.map { [$0.0, $0.1] })
   }
 
@@ -90,7 +88,7 @@ struct StatusCommand: OpeningCommand {
       if let problem = vault.problem { rows.append(["", "problem: \(problem)"]) }
       if let backup { rows.append(["backup", "\(Moment.text(backup.date))  \(backup.path)"]) }
     } else {
-      rows.append(["vault", "none at \(context.places.vault); coffer init makes one"])
+      rows.append(["vault", "none at \(context.places.vault); coffer init creates one"])
     }
     rows.append(["agent", answer.agent.summary])
     if let logins = answer.session {
@@ -118,18 +116,17 @@ struct StatusCommand: OpeningCommand {
       + (ending > 0 ? ", \(grouped(ending)) expire\(ending == 1 ? "s" : "") soon" : "")
   }
 
-  /// A backup is old after this many seconds: 30 days.
   private static let oldBackup = 30.0 * 86_400
 
   private func backup(_ backup: LastBackup?, _ display: Display) -> String {
-    guard let backup else { return Style.yellow.text("none yet", display) + "; coffer backup FILE makes one" }
+    guard let backup else { return Style.yellow.text("none yet", display) + "; coffer backup FILE creates one" }
     let time = LocalTime()
     let age = time.ago(backup.date)
     let isOld = time.now.timeIntervalSince(backup.date) > Self.oldBackup
     return (isOld ? Style.yellow.text(age, display) : age) + " (\(Printable.line(VaultPlace(backup.path).short)))"
   }
 
-  /// For a person, who knows a domain's name and not the vault's id.
+  /// A person knows a domain's name and not the vault's id.
   private func sheet(
     _ answer: Answer, _ contents: String, _ backup: LastBackup?, _ context: Context, _ display: Display
   ) -> String {
@@ -140,7 +137,7 @@ struct StatusCommand: OpeningCommand {
       if !context.readsMirror { rows.append(("Backup", self.backup(backup, display))) }
       if let problem = vault.problem { rows.append(("Problem", Style.red.text(Printable.line(problem), display))) }
     } else {
-      rows = [("Vault", "none at \(context.places.vault.short); coffer init makes one")]
+      rows = [("Vault", "none at \(context.places.vault.short); coffer init creates one")]
     }
     rows.append(("Agent", answer.agent.short(display)))
     if let logins = answer.session {
@@ -168,7 +165,7 @@ struct StatusCommand: OpeningCommand {
 }
 
 extension LockedVault {
-  /// This machine's objections to the vault, as far as they are known without a key.
+  /// Objections of this machine that need no key.
   var ageProblem: Failure? {
     do throws(StoreError) {
       try checkAge()

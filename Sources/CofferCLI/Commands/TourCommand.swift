@@ -7,26 +7,26 @@ internal import SystemPackage
 
 struct TourCommand: Command {
   static let configuration = CommandConfiguration(
-    commandName: "tour", abstract: "See the main job done on real files, step by step.",
+    commandName: "tour", abstract: "See the main features at work on real files, step by step.",
     discussion: """
-      Makes a vault, stores a token and a toggle through one API, and shows in which file each landed, how another process \
-      reads them, what a single changed byte does, and what a logout leaves. Asks for nothing. The files are in a folder \
-      of their own, which goes at the end; --home DIR puts them there and keeps them. Every claim is checked: if one does not \
-      hold, the exit status is not 0.
+      Creates a vault, stores a token and a toggle through one API, and shows the file of each, how another process reads them, \
+      the effect of a single changed byte, and what a logout leaves. Asks for nothing. Its files are in a folder of their own, \
+      removed at the end; --home DIR puts them there and keeps them. Every claim is checked: if one does not hold, the exit \
+      status is not 0.
       """)
 
   @OptionGroup var options: CommonOptions
 
   // It starts itself as the second process.
-  static var startsPrograms: Bool { true }
+  var startsPrograms: Bool { true }
 
   func perform(_ context: Context) throws {
-    guard options.vault == nil else { throw Failure.usage("the tour makes a vault of its own", try: "the tour without --vault") }
+    guard options.vault == nil else { throw Failure.usage("the tour creates its own vault", try: "the tour without --vault") }
     guard let home = context.places.home, options.home != nil else { return try inTemporaryFolder() }
     let vault = try Places(home: home).vault.file()
     guard !FileFacts.exists(vault) else {
       throw StoreError(
-        .alreadyExists, "there is a vault already, and the tour makes its own", place: vault.string,
+        .alreadyExists, "there is already a vault, and the tour creates its own", place: vault.string,
         cure: "an empty folder, or the tour without --home")
     }
     try FileManager.default.createDirectory(atPath: home.string, withIntermediateDirectories: true)

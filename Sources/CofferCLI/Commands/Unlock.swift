@@ -8,10 +8,10 @@ struct UnlockCommand: OpeningCommand {
   static let configuration = CommandConfiguration(
     commandName: "unlock", abstract: "Unlock the vault for all your shells, until it locks again.",
     discussion: """
-      Starts the agent where none runs, and hands it what opens the vault. --idle and --lifetime hold until it locks; without \
-      them the settings agent.idle and agent.lifetime do, else the agent's own times. Where the vault is unlocked already, \
-      nobody is asked again unless an option says something new. Further wrong secrets after the third have to wait longer and \
-      longer (exit status 75).
+      Starts the agent if none runs, and gives it the secret that opens the vault. --idle and --lifetime hold until it locks; \
+      without them the settings agent.idle and agent.lifetime do, else the agent's own times. If the vault is unlocked already, \
+      nothing is asked unless an option says something new. After the third wrong secret, each further one has to wait longer \
+      (exit status 75).
       """)
 
   @OptionGroup(title: "Unlocking") var unlocking: UnlockingOptions
@@ -24,7 +24,7 @@ struct UnlockCommand: OpeningCommand {
     }
     try context.checkIsNoMirror()
     let vault = try context.lockedVault()
-    let opening = try Opening(vault.slots, of: context.places.vault, context)
+    let opening = try Opening(vault.slots, of: context.places.vault, context, warning: true)
     let running = try context.agentStatus()
     if opening.needsPerson, unlocking.isEmpty, times.isEmpty, let running, running.unlocked == vault.id {
       return try AgentReport(running).print(context, json: options.json)
@@ -42,9 +42,9 @@ struct UnlockCommand: OpeningCommand {
 
 struct LockCommand: Command {
   static let configuration = CommandConfiguration(
-    commandName: "lock", abstract: "Have the agent wipe its keys; it stays for the next 'coffer unlock'.",
+    commandName: "lock", abstract: "Lock the vault: the agent wipes its keys, and keeps running.",
     discussion: """
-      All vaults are locked; with --vault that one alone. Where no agent runs there is nothing to lock, and that is no error.
+      Locks all vaults; with --vault only that one. Without an agent there is nothing to lock, which is no error.
       """)
 
   @OptionGroup var options: AnswerOptions
@@ -65,6 +65,6 @@ struct LockCommand: Command {
     context.done(
       context.isVaultNamed
         ? "locked: the agent has wiped the key of \(places.vault.short)"
-        : "locked: the agent has wiped its keys, and 'coffer unlock' opens the vault again")
+        : "locked: the agent has wiped its keys; 'coffer unlock' opens the vault again")
   }
 }

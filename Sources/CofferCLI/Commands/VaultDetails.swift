@@ -1,10 +1,10 @@
 internal import Coffer
 internal import CofferAgent
+internal import CofferFormats
 internal import CofferMemory
 internal import CofferTerminal
 internal import CofferVault
 
-/// What the unlocked vault says of itself.
 enum VaultDetails {
   static func show(_ context: Context) throws {
     let found = try Found(context)
@@ -12,13 +12,13 @@ enum VaultDetails {
     let answer = Answer(
       context.places.vault.description, found,
       Answer.History(keep: settings.historyKeep, trashDays: settings.trashDays, deleted: found.deleted))
-    if context.json { return try Output.line(JSONText.encode(answer)) }
+    if context.json { return try Output.json(answer) }
     var rows = [
       ["vault", answer.path], ["id", answer.id], ["items", String(answer.items)], ["generation", String(answer.generation)],
       ["epoch", String(answer.epoch)], ["created", moment(answer.created)], ["rotated", moment(answer.rotated)],
     ]
     rows += [
-      ["pin", found.description.pin.meaning], ["log", "\(answer.log) entries"],
+      ["pin", found.description.pin.words.person], ["log", "\(answer.log) entries"],
       [
         "memory",
         answer.memory.unlockedBytes == 0 ? "locked" : "\(answer.memory.unlockedBytes) bytes may reach swap; raise ulimit -l",
@@ -30,24 +30,27 @@ enum VaultDetails {
     try Sheet.show(rows)
   }
 
-  /// The report of the process that has the vault open.
   private struct Found {
     let id: VaultID
     let description: HeldVaultDescription
-    /// Restorable items and fields.
+    /// Without Coffer's own, as in a list.
+    let items: Int
     let deleted: Int
 
     init(_ context: Context) throws {
+      let own = ItemQuery(service: LoginItems.pointers)
       switch try context.openedVault() {
       case .byAgent(let agent):
         guard let held = try agent.status().unlocked else { throw CredentialSources.nothing(context.places.vault) }
         (id, description, deleted) = (held, try agent.ask(Calls.describe), try agent.deleted().count)
+        items = try description.status.items - agent.find(own).count
       case .here(let vault):
         let memory = SecretMemory.report
         description = HeldVaultDescription(
           status: try vault.status(), pin: try vault.pinStatus(), log: try vault.logLength(), lockedBytes: memory.lockedBytes,
           unlockedBytes: memory.unlockedBytes)
         (id, deleted) = (vault.id, try vault.deleted().count)
+        items = try description.status.items - vault.find(own).count
       }
     }
   }
@@ -68,10 +71,10 @@ enum VaultDetails {
       let keep: Int, trashDays: Int, deleted: Int
 
       var meaning: String {
-        let former = keep == 0 ? "no former values are kept" : "\(keep) former values are kept of an item"
+        let previous = keep == 0 ? "no previous versions are kept" : "\(keep) previous versions are kept of an item"
         let trash =
-          trashDays == 0 ? "what is deleted is gone" : "what is deleted can be brought back for \(trashDays) days"
-        return "\(former); \(trash), now \(deleted)"
+          trashDays == 0 ? "deleted items are gone" : "deleted items can be brought back for \(trashDays) days"
+        return "\(previous); \(trash), now \(deleted)"
       }
     }
     struct Memory: Encodable { let lockedBytes: Int, unlockedBytes: Int }
@@ -80,39 +83,23 @@ enum VaultDetails {
       let status = found.description.status
       self.history = history
       self.path = path
-      id = found.id.description
-      items = status.items
-      generation = status.generation
-      epoch = status.epoch
-      created = Moment.text(status.created)
-      rotated = Moment.text(status.rotated)
-      pin = found.description.pin.word
-      log = found.description.log
+      (id, items, generation, epoch) = (found.id.description, found.items, status.generation, status.epoch)
+      (created, rotated) = (Moment.text(status.created), Moment.text(status.rotated))
+      (pin, log) = (found.description.pin.words.program, found.description.log)
       memory = Memory(lockedBytes: found.description.lockedBytes, unlockedBytes: found.description.unlockedBytes)
-      slots = status.slots.map(SlotJSON.init)
-      oldBytesRemain = status.oldBytesRemain
+      (slots, oldBytesRemain) = (status.slots.map(SlotJSON.init), status.oldBytesRemain)
     }
   }
 }
 
 extension PinStatus {
-  var word: String {
+  var words: (program: String, person: String) {
     switch self {
-    case .none: "none"
-    case .firstUse: "firstUse"
-    case .upToDate: "upToDate"
-    case .unchanged: "unchanged"
-    case .notWritten: "notWritten"
-    }
-  }
-
-  var meaning: String {
-    switch self {
-    case .none: "none: an older copy of the whole file is not noticed"
-    case .firstUse: "first seen just now"
-    case .upToDate: "up to date"
-    case .unchanged: "compared, and left as it was: the vault is read only here"
-    case .notWritten: "compared, but it could not be written"
+    case .none: ("none", "none: an older copy of the file is not noticed")
+    case .firstUse: ("firstUse", "first seen just now")
+    case .upToDate: ("upToDate", "up to date")
+    case .unchanged: ("unchanged", "compared, not updated: the vault is read-only here")
+    case .notWritten: ("notWritten", "compared, but it could not be written")
     }
   }
 }

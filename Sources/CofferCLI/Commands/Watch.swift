@@ -1,4 +1,5 @@
 internal import ArgumentParser
+// Without it, `changes` is the default of Store, which has ended.
 internal import Coffer
 internal import CofferStorage
 internal import CofferPlatform
@@ -7,13 +8,13 @@ internal import Synchronization
 
 struct WatchCommand: OpeningCommand {
   static let configuration = CommandConfiguration(
-    commandName: "watch", abstract: "Print a line whenever a key of a domain changes, in either store; no value is shown.",
+    commandName: "watch", abstract: "Print a line for each change of a domain's keys, never a value.",
     discussion: """
-      Ends with control-C. Each line says what was done (set, removed, expired, migrated) and by which process, where that is \
-      known. With --plain the vault is not touched.
+      Watches both stores, until Control-C. Each line names the change (set, removed, expired, migrated), and the process if \
+      known.
       """)
 
-  @Argument(help: "The keys; all of the domain when left out.") var keys: [String] = []
+  @Argument(help: "The keys; all of the domain if omitted.") var keys: [String] = []
   @Flag(help: "Only preferences; needs no vault.") var plain = false
   @OptionGroup var router: RouterOptions
   @OptionGroup(title: "Unlocking") var unlocking: UnlockingOptions
@@ -35,13 +36,13 @@ final class WatchEnd: Sendable {
 
   var hasFailed: Bool { failure.withLock { $0 != nil } }
 
-  /// Ends the command with `error`, the first one of several.
+  /// Of several errors the first ends the command.
   func fail(_ error: any Error) {
     failure.withLock { $0 = $0 ?? error }
     kill(getpid(), SIGTERM)
   }
 
-  /// Waits for the end, and does not return.
+  /// Does not return.
   ///
   /// - Parameter held: SIGINT and SIGTERM, held since before there were other threads.
   /// - Throws: the failure; the signal, if it does not end the process by itself.
@@ -50,19 +51,19 @@ final class WatchEnd: Sendable {
       let signal = held.wait()
       if let failure = failure.withLock({ $0 }) { throw failure }
       held.deliver(signal)
-      // Still here: the first process of a container is not ended by a signal that it does not handle.
+      // The first process of a container is not ended by a signal that it does not handle.
       guard getpid() != 1 else { throw signal == SIGINT ? Failure.interrupted : .terminated }
     }
   }
 }
 
-/// Prints one line for each change, at once, until a signal ends the program. No value is printed.
+/// Prints a line for each change until a signal. No value is printed.
 final class ChangeLines: Sendable {
   private let domain: String
   private let keys: Set<String>
   private let json: Bool
   private let note: @Sendable (String) -> Void
-  /// Held until every store is watched, so that after the first line no change of any store is missed.
+  /// Held until every store is watched: after the first line no change is missed.
   private let printing = Mutex(())
   private let end = WatchEnd()
 
@@ -70,8 +71,7 @@ final class ChangeLines: Sendable {
     self.domain = domain
     self.keys = Set(keys)
     json = context.json
-    let isQuiet = context.quiet
-    note = { text in if !isQuiet { Output.message("coffer: note: \(Printable.line(text))") } }
+    note = context.notes
   }
 
   /// Watches `feeds`, each with the name of its store, and does not return.
@@ -93,7 +93,7 @@ final class ChangeLines: Sendable {
     switch event {
     case .changes(let changes):
       for change in changes where keys.isEmpty || keys.contains(change.name) { print(change, store) }
-    case .access: note("values in \(store) may read differently now, or cannot be read: try coffer status")
+    case .access: note("values in \(store) may have changed or be unreadable: try coffer status")
     case .ended: break
     }
   }

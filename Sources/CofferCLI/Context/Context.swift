@@ -1,10 +1,8 @@
 internal import Coffer
-internal import CofferFormats
 internal import CofferPlatform
 internal import CofferTerminal
 internal import CofferVault
 
-/// Where a person may be asked.
 enum Questions {
   case anywhere
   /// By a program of the environment alone: nobody sits at the terminal.
@@ -12,33 +10,30 @@ enum Questions {
   case nowhere
 }
 
-/// The places, options and input that one run of a command works with.
+/// The places, options and input of one run of a command.
 final class Context {
   var places: Places
-  /// The variables that name these places to a command that is started from here.
+  /// The places for a command that is started from here.
   private(set) var variables: [String: String]
   let quiet: Bool
   let json: Bool
   let yes: Bool
-  /// Whether an option of the command names the vault.
+  /// Whether an option of the command names it.
   let isVaultNamed: Bool
-  /// The value of the command or the environment in place of a path to the vault, if nobody gave a vault this name: a mistyped
-  /// name, or a file here.
+  /// The given vault, if no vault has this name: a mistyped name, or a file here.
   private(set) var unknownName: String?
-  /// The options for unlocking that were given; nil for a command that opens no vault.
+  /// Nil for a command that opens no vault.
   let unlocking: UnlockingOptions?
   let input = StandardInput()
-  /// Where a person may be asked for a secret.
   var questions = Questions.anywhere
-  /// The caller and its purpose in a sentence, if it is not the person at the terminal.
+  /// The caller and its purpose in a sentence; nil for the person at the terminal.
   var reason: String?
 
-  /// Whether the age of the mirror was reported.
   var isMirrorAgeTold = false
 
   /// - Parameters:
   ///   - home: the folder of all places; nil leaves it to the environment.
-  ///   - vault: the place of the vault, or its name; nil leaves it to the environment.
+  ///   - vault: its place or name; nil leaves it to the environment.
   init(
     home: String?, vault: String?, quiet: Bool, json: Bool = false, yes: Bool = false, unlocking: UnlockingOptions? = nil
   ) throws {
@@ -47,14 +42,10 @@ final class Context {
     for name in ["COFFER_HOME", "COFFER_VAULT"] where named[name] == nil { named[name] = ProcessEnvironment.value(name) }
     variables = named
     if let home = named["COFFER_HOME"] { try GivenPath.checkIsOnNoServer(home, "folder") }
-    // Here for all commands. Empty as an option it would be as good as none, and the command would go to another vault.
+    // For all commands. An empty one would be ignored, and the command would go to another vault.
     if let vault = named["COFFER_VAULT"] { _ = try VaultPlace.given(vault) }
     places = try Self.places(named)
-    self.quiet = quiet
-    self.json = json
-    self.yes = yes
-    self.unlocking = unlocking
-    LibraryNotices.bootstrap(quiet: quiet)
+    (self.quiet, self.json, self.yes, self.unlocking) = (quiet, json, yes, unlocking)
     if let name = named["COFFER_VAULT"], VaultNames.isName(name) { try resolve(name) }
     if readsMirror { variables["COFFER_VAULT"] = places.vault.text }
   }
@@ -74,7 +65,7 @@ final class Context {
       if let value = variables[name] { return value }
       return try Places.environment(name)
     }
-    // Only here: a program that renews logins or settles transactions needs the vault itself.
+    // A program that renews logins or settles transactions needs the vault itself.
     if let vault = variables["COFFER_VAULT"], vault.hasPrefix(VaultPlace.mirrorPrefix) {
       places.vault = try VaultPlace.given(vault).absolute()
     }
@@ -85,7 +76,7 @@ final class Context {
   /// Whether a missing vault is an error even where a command goes on without one.
   var mustHaveVault: Bool { isVaultNamed || readsMirror }
 
-  /// Whether a person reads the plan before it is carried out, and can answer.
+  /// Whether a person reads the plan first, and can answer.
   var showsPlans: Bool { !json && !quiet && questions == .anywhere && isatty(STDERR_FILENO) == 1 }
 
   /// Asks whether the command shall go on, where a person can answer.
@@ -94,22 +85,28 @@ final class Context {
     return try terminal.confirm(question)
   }
 
-  /// Whether a person sits at the terminal that gets the answer, and may be offered more than was asked for.
+  /// Asks first, unless standard input is a program's.
+  func checkRemoval(_ question: String) throws {
+    guard try isatty(STDIN_FILENO) != 1 || agrees(question) else {
+      throw Failure.usage("nothing was removed", try: "--yes, or y at the question")
+    }
+  }
+
+  /// Whether a person at the terminal gets the answer.
   var offersMore: Bool {
     !quiet && !json && !yes && Display.output.isTerminal && Display.errors.isTerminal && isatty(STDIN_FILENO) == 1
   }
 
-  /// Says that an export has nothing to tell of `item`.
   func leavesOut(_ item: VaultItem) {
-    note("'\(Printable.line(item.name.description))' has no value and is left out: another program made it so")
+    note("'\(Printable.line(item.name.description))' has no value and is left out; another program wrote it")
   }
 
-  /// - Throws: `.readOnly` if a mirror stands for the vault: this command needs the vault itself.
+  /// - Throws: `.readOnly` if a mirror stands for the vault.
   func checkIsNoMirror() throws(StoreError) { try places.vault.checkIsNoMirror() }
 
-  /// Reports a success, unless --quiet or --json: at a terminal with a check mark.
+  /// Reports a success with a check mark, unless --quiet or --json.
   ///
-  /// - Parameter note: the text elsewhere; nothing, unless given.
+  /// - Parameter note: the text without a terminal; nothing, unless given.
   func done(_ text: String, elsewhere note: String? = nil) {
     guard Display.errors.isTerminal else {
       if let note { self.note(note) }
@@ -119,14 +116,19 @@ final class Context {
     Output.message("\(Style.green.text(Sign.done.text(.errors), .errors)) \(Printable.line(text))")
   }
 
-  /// Says something that is not an error, unless --quiet.
-  func note(_ text: String) {
-    if !quiet { Output.message("coffer: note: \(Printable.line(text))") }
+  /// The same with and without a terminal.
+  func told(_ text: String) { done(text, elsewhere: text) }
+
+  func note(_ text: String) { notes(text) }
+
+  /// Writes a note, on any thread; nothing with --quiet.
+  var notes: @Sendable (String) -> Void {
+    let isQuiet = quiet
+    return { text in if !isQuiet { Output.message("coffer: note: \(Printable.line(text))") } }
   }
 }
 
 extension VaultPlace {
-  /// The place that the command line names.
   static func given(_ text: String) throws -> VaultPlace {
     guard !text.isEmpty else { throw Failure.usage("the place of the vault is empty", try: "the path of the vault") }
     let place = VaultPlace(given: text)
@@ -135,7 +137,7 @@ extension VaultPlace {
     let isURL = VaultPlace(path).url != nil
     // A URL may hold a password, and is not repeated.
     guard prefix.isEmpty || !(path.isEmpty || isURL) else {
-      throw Failure.usage("a mirror is a file", try: "mirror:FILE, as coffer vault mirror FILE made it")
+      throw Failure.usage("a mirror is a file", try: "mirror:FILE, with a file that coffer vault mirror FILE created")
     }
     guard !path.hasPrefix("~/") else {
       throw Failure.usage("the shell did not expand the ~ of the vault's place", try: "\(prefix)$HOME\(path.dropFirst())")
@@ -152,13 +154,13 @@ extension VaultPlace {
     return false
   }
 
-  /// Checks that a vault can be made here, before somebody is asked for what shall open it.
+  /// Checked before anyone is asked for its secrets.
   ///
-  /// - Throws: `.alreadyExists` for a file; `.denied` for a folder or a link; of a server what keeps it from saying so.
+  /// - Throws: `.alreadyExists` for a file; `.denied` for a folder or a link; the error of a server that cannot say.
   func checkIsFree() throws(StoreError) {
     let found = try path.flatMap { (path) throws(StoreError) in try FileStatus(ofLinkAt: path) }
     if path != nil, found == nil { return }
-    var what = "there is a vault already"
+    var what = "there is already a vault"
     var cure = path == nil ? "use it, or another name after the #" : "use it, or another folder with --home DIR"
     do throws(StoreError) { _ = try LockedVault.open(self, options: .withoutPins) } catch {
       guard error.kind != .noVault else { return }
@@ -167,7 +169,7 @@ extension VaultPlace {
       case .notAVault: (what, cure) = (error.what, error.cure)
       case .denied where !found.isRegular: throw error
       // Such as for its mode: it may be anything.
-      case .denied: (what, cure) = ("there is a file already", "use it, if it is a vault; else move it away")
+      case .denied: (what, cure) = ("there is already a file", "use it if it is a vault; otherwise move it away")
       default: break
       }
     }
@@ -176,9 +178,15 @@ extension VaultPlace {
 }
 
 extension Context {
-  /// Tells how far `work` is, unless the user asked for quiet or a program gets the answer.
-  func progress(json: Bool, _ work: Progress.Work) -> Progress { Progress(quiet: quiet || json, work) }
+  /// Shows the progress of `body` until its end; nothing with --quiet, or if a program gets the answer.
+  func showing<Result: ~Copyable, Failure>(
+    _ work: Progress.Work, _ body: (Progress) throws(Failure) -> Result
+  ) throws(Failure) -> Result {
+    let progress = Progress(quiet: quiet || json, work)
+    defer { progress.clear() }
+    return try body(progress)
+  }
 
-  /// Shows that `text` takes its time, unless the user asked for quiet or a program gets the answer.
+  /// Shows nothing with --quiet, or if a program gets the answer.
   func spin(_ text: String) { Spinner.show(text, quiet: quiet || json) }
 }

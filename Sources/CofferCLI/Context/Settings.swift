@@ -1,6 +1,5 @@
 internal import Coffer
 internal import CofferFormats
-internal import CofferPlatform
 internal import CofferStorage
 internal import CofferTerminal
 internal import CofferVault
@@ -17,53 +16,66 @@ struct Settings {
 
   init(_ context: Context) { self.context = context }
 
-  /// Whether the agent keeps typed secrets: on unless it is turned off. An unreadable setting counts as off, because a vault that
-  /// stays locked does no harm.
+  /// Nil removes it.
+  static func save(_ form: PlainForm?, as name: String, _ context: Context) throws {
+    let store = try context.places.openDefaults(domain)
+    try store.save(form, for: name)
+    try store.close()
+  }
+
+  /// The settings whose names begin with `prefix`, by the rest of the name.
+  static func all<Value>(
+    _ prefix: String, _ context: Context, _ read: (PlainForm) -> Value?
+  ) throws -> [(name: String, value: Value)] {
+    try context.domain(domain).contents().compactMap { key, form in
+      guard key.hasPrefix(prefix), let value = read(form) else { return nil }
+      return (String(key.dropFirst(prefix.count)), value)
+    }.sorted { $0.name < $1.name }
+  }
+
+  /// On unless turned off. An unreadable setting counts as off: a vault that stays locked does no harm.
   var keepsInAgent: Bool {
     switch form(Self.agentAuto) {
     case .absent: return true
     case .unreadable: return false
-    case .there(.bool(let isOn)): return isOn
     case .there(let form):
-      switch PlainText.text(form).lowercased() {
-      case "on", "true", "yes", "1": return true
-      case "off", "false", "no", "0": return false
-      default:
-        context.note(Self.unknown(Self.agentAuto, "on or off; it counts as off"))
+      do throws(Failure) { return try PlainType.bool.parse(PlainText.text(form)) == .bool(true) } catch {
+        context.note(Self.unknown(Self.agentAuto, "on or off; off is used"))
         return false
       }
     }
   }
 
-  /// After how long the agent locks without use; nil for as long as it was started with.
+  /// The time without use until the agent locks; nil for the one it was started with.
   var idle: Duration? { duration(Self.agentIdle) }
 
-  /// After how long it locks in any case.
+  /// The time until it locks in any case.
   var lifetime: Duration? { duration(Self.agentLifetime) }
 
-  /// How many former contents of an item are kept: 10 unless set.
+  /// Previous versions to keep of an item: 10 unless set.
   var historyKeep: Int { count(Self.historyKeep, of: 0...VaultItem.longestHistory) ?? 10 }
 
-  /// For how many days a deleted item can be restored: 30 unless set; 0 removes it at once.
+  /// The days in which a deleted item can be restored: 30 unless set; 0 removes it at once.
   var trashDays: Int { count(Self.trashDays, of: 0...3650) ?? 30 }
 
-  /// Until when an item that is deleted now can be restored; nil removes it for good.
+  /// The end of those days for an item deleted now; nil removes it for good.
   var keptUntil: Date? {
     let days = trashDays
     return days > 0 ? Date().addingTimeInterval(Double(days) * 86_400) : nil
   }
 
   private func count(_ name: String, of range: ClosedRange<Int>) -> Int? {
-    guard case .there(let form) = form(name) else { return nil }
-    if let count = Int(PlainText.text(form)), range.contains(count) { return count }
-    context.note(Self.unknown(name, "a number from \(range.lowerBound) to \(range.upperBound); it does not count"))
-    return nil
+    value(name, "a number from \(range.lowerBound) to \(range.upperBound)") { Int($0).flatMap { range.contains($0) ? $0 : nil } }
   }
 
   private func duration(_ name: String) -> Duration? {
+    value(name, "a time: 90s, 15m, 2h or 1d") { AgentTime(argument: $0)?.duration }
+  }
+
+  private func value<Value>(_ name: String, _ kind: String, _ read: (String) -> Value?) -> Value? {
     guard case .there(let form) = form(name) else { return nil }
-    if let time = AgentTime(argument: PlainText.text(form)) { return time.duration }
-    context.note(Self.unknown(name, "a time: 90s, 15m, 2h or 1d; it does not count"))
+    if let value = read(PlainText.text(form)) { return value }
+    context.note(Self.unknown(name, "\(kind); it is ignored"))
     return nil
   }
 

@@ -1,10 +1,8 @@
 internal import ArgumentParser
-internal import Coffer
-internal import CofferAgent
 internal import CofferPlatform
 internal import CofferVault
 
-/// Secrets for the vault on the command line. Without any of these the environment is asked, then the terminal.
+/// Secrets for the vault on the command line. Without any the environment is asked, then the terminal.
 struct UnlockingOptions: ParsableArguments {
   // Of the same type as other numbers: see ClipboardOptions.
   @Option(
@@ -20,27 +18,27 @@ struct UnlockingOptions: ParsableArguments {
   @Option(help: ArgumentHelp("Open with the recovery code in this file.", valueName: "path"))
   var recoveryFile: String?
 
-  @Option(help: ArgumentHelp("Open with the recipient's identity in this file.", valueName: "path"))
+  @Option(help: ArgumentHelp("Open with the identity in this file.", valueName: "path"))
   var identity: String?
 
   @Option(
     help: ArgumentHelp(
-      "Refuse a vault whose key does not come from that of this invitation; may be repeated.", valueName: "PVINV1-…"))
+      "Refuse a vault whose key does not come from this invitation's; may be repeated.", valueName: "PVINV1-…"))
   var invitation: [String] = []
 
   @Option(
-    help: ArgumentHelp("Refuse a vault older than this (its generation, as 'coffer status --details' prints it).", valueName: "n")
+    help: ArgumentHelp("Refuse a vault older than this generation (see 'coffer status --details').", valueName: "n")
   )
   var minGeneration: UInt64?
 
-  @Flag(help: "Unlock in this process, even where an agent holds the vault.")
+  @Flag(help: "Unlock in this process, even if an agent holds the vault.")
   var noAgent = false
 
   var passphraseFd: Int32? { passphraseNumber.map { Int32(clamping: $0) } }
 
   func validate() throws {
     guard passphraseFd == nil || passphraseFile == nil else {
-      throw ValidationError("give the passphrase by --passphrase-fd or by --passphrase-file, not by both")
+      throw ValidationError("give --passphrase-fd or --passphrase-file, not both")
     }
     guard invitation.count <= Invitation.most else {
       throw ValidationError("give at most \(Invitation.most) invitations")
@@ -54,6 +52,5 @@ struct UnlockingOptions: ParsableArguments {
   /// Whether the agent may serve: nothing else is named.
   var leavesAgent: Bool { isEmpty && !noAgent }
 
-  /// Whether the passphrase comes from standard input.
   var usesStandardInput: Bool { passphraseFile == "-" || passphraseFd == 0 }
 }

@@ -1,10 +1,9 @@
-internal import CofferPlatform
 internal import CofferTerminal
 
-/// The question of ssh or git, which a program gets as its only word.
+/// A question of ssh or git, the program's only word.
 ///
-/// The whole question is compared, and only names are taken from it. A question from another machine follows `(USER@HOST)`,
-/// so that it matches none of ssh's own. Sources: OpenSSH's `sshconnect2.c` and `ssh-add.c`; git's `credential.c`.
+/// The whole question is compared, and only names are taken from it. One from another machine follows `(USER@HOST)`, so that
+/// it matches none of ssh's own. Sources: OpenSSH's `sshconnect2.c` and `ssh-add.c`; git's `credential.c`.
 enum AskedQuestion: Equatable {
   case passphrase(ofKey: String)
   case password(user: String, host: String)

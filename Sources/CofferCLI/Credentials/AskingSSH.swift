@@ -5,10 +5,10 @@ internal import CofferPlatform
 /// Before 8.5 it forwards a server's question unchanged, which then looks like its own. Source: OpenSSH 8.5, release notes.
 enum AskingSSH {
   private static let first = (8, 5)
-  /// The number of a program's bytes to read, at most: ssh has one MiB.
+  /// Bytes of a program to read, at most: ssh has one MiB.
   private static let most = 8 << 20
 
-  /// Whether `process` runs an ssh that is too old; false for any other or unreadable program.
+  /// False for any other or unreadable program.
   static func isTooOld(_ process: Int32 = getppid()) -> Bool {
     let descriptor = coffer_open("/proc/\(process)/exe", O_RDONLY | O_CLOEXEC, 0)
     guard descriptor >= 0 else { return false }

@@ -2,7 +2,6 @@ internal import Coffer
 internal import CofferPlatform
 internal import CofferStorage
 internal import CofferTerminal
-internal import CofferVault
 internal import FoundationEssentials
 
 /// Answers cargo's requests from the vault.
@@ -14,7 +13,7 @@ struct CargoProvider {
 
   let context: Context
 
-  /// The relevant part of a request. A get is the same for every operation.
+  /// A get is the same for every operation.
   struct Request {
     var version = 0
     var kind = ""
@@ -24,20 +23,19 @@ struct CargoProvider {
     var words: [String] = []
 
     init(_ line: borrowing SecretBytes) throws {
-      var found = Self.none
       try line.withUnsafeBytes { raw in
         var scanner = JSONScanner(raw, place: "cargo's request", outcome: "nothing was done")
         try scanner.object { scanner, name in
           switch name {
-          case "v": found.version = try scanner.number()
-          case "kind": found.kind = try scanner.text()
-          case "token": found.token = try scanner.secretOrNothing()
-          case "args": try scanner.array { found.words.append(try $0.text()) }
+          case "v": version = try scanner.number()
+          case "kind": kind = try scanner.text()
+          case "token": token = try scanner.secretOrNothing()
+          case "args": try scanner.array { words.append(try $0.text()) }
           case "registry":
             try scanner.object { scanner, name in
               switch name {
-              case "index-url": found.index = try scanner.text()
-              case "name": found.registry = try scanner.textOrNothing()
+              case "index-url": index = try scanner.text()
+              case "name": registry = try scanner.textOrNothing()
               default: try scanner.skip()
               }
             }
@@ -46,11 +44,7 @@ struct CargoProvider {
         }
         try scanner.end()
       }
-      self = found
     }
-
-    private init() {}
-    private static let none = Request()
 
     /// The item's name: as in cargo's own keychains, or as in its configuration.
     var service: String { words.first ?? "cargo-registry:\(index)" }
@@ -59,20 +53,11 @@ struct CargoProvider {
 
   /// Nil at the end.
   static func line(from descriptor: Int32) throws -> SecretBytes? {
-    var buffer = try SecretBytes(zeros: largest)
-    var count = 0
-    while count < largest {
-      let at = count
-      // A byte at a time: input after the line is left, and a request has some hundred bytes.
-      let got = buffer.withUnsafeMutableBytes { SecretReader.readOnce(descriptor, $0.baseAddress.map { $0 + at }, 1) }
-      guard got >= 0 else { throw StoreError(errno: errno, "read cargo's request", place: "standard input") }
-      if got == 0 { return count == 0 ? nil : try buffer.prefix(count) }
-      if buffer.withUnsafeBytes({ $0[at] }) == 0x0A { return try buffer.prefix(count) }
-      count += 1
+    // A byte at a time: input after the line is left, and a request has some hundred bytes.
+    let line = try SecretReader.request("cargo's request", of: "cargo", descriptor, limit: largest, step: 1) {
+      $0.last == 0x0A
     }
-    throw StoreError(
-      .tooLarge(limit: largest), "cargo's request is larger than \(largest) bytes", place: "standard input",
-      cure: "this is not what cargo sends")
+    return line.count > 0 ? try line.withoutTrailingNewline(.lineFeedOrCRLF) : nil
   }
 
   func answer(_ line: borrowing SecretBytes) throws {
@@ -80,12 +65,14 @@ struct CargoProvider {
       guard let failure = Failure.of(error), failure.status != .pipeClosed else { throw error }
       let key = failure.key.map { "'\($0)': " } ?? ""
       let cure = failure.cure.map { "; try: \($0)" } ?? ""
-      try refuse(Refusal(kind: "other", message: Printable.line(key + failure.what + cure)))
+      try refuse(Refusal(kind: "other", message: Printable.line(key + failure.what + cure), causes: []))
     }
   }
 
   private func perform(_ request: Request) throws {
-    guard request.version == 1 else { throw Failure.usage("cargo speaks version \(request.version)", try: "a newer coffer") }
+    guard request.version == 1 else {
+      throw Failure.usage("cargo uses protocol version \(request.version)", try: "a newer coffer")
+    }
     let registry = request.registry.isEmpty ? request.index : request.registry
     switch request.kind {
     case "get":
@@ -115,7 +102,9 @@ struct CargoProvider {
   }
 
   private func login(_ request: Request, _ registry: String) throws {
+    try AuthAccounts.checkFree(service: request.service)
     let token = try request.token ?? typed(registry)
+    try AuthAccounts.check(token.bytes)
     let items = try context.itemsToRead()
     // Neither a logout nor a replacement keeps an old token.
     if let there = try HostCredential.first(request.service, request.account, in: items) {
@@ -146,19 +135,11 @@ struct CargoProvider {
 
   private struct Refusal: Encodable {
     let kind: String
-    var message: String?
+    var message: String?, causes: [String]?
 
     private enum CodingKeys: String, CodingKey {
       case kind, message
       case causes = "caused-by"
-    }
-
-    func encode(to encoder: any Encoder) throws {
-      var fields = encoder.container(keyedBy: CodingKeys.self)
-      try fields.encode(kind, forKey: .kind)
-      guard let message else { return }
-      try fields.encode(message, forKey: .message)
-      try fields.encode([String](), forKey: .causes)
     }
   }
 

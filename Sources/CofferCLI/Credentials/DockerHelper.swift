@@ -2,7 +2,6 @@ internal import Coffer
 internal import CofferFormats
 internal import CofferStorage
 internal import CofferTerminal
-internal import CofferVault
 internal import FoundationEssentials
 
 /// Answers docker's requests from the vault.
@@ -43,6 +42,7 @@ struct DockerHelper {
     context.reason = "docker wants to keep the password of \(server)."
     let items = try context.itemsToRead()
     let name = try ItemName(service: DockerConfig.service(of: server), account: user)
+    try NewName.check(name)
     // A login with what get gave is no second credential.
     let given = try HostCredential.first(name.service, nil, at: Self.origin(of: server), in: items) { item in
       try GitCredential(item, in: items).map { (item, $0) }
@@ -93,8 +93,8 @@ struct DockerHelper {
     // Docker takes text of several lines too, such as the JSON key of a registry.
     guard found.secret.bytes.withUnsafeBytes({ UTF8Validity.isValid($0) }) else {
       throw StoreError(
-        .unsupported, "the value is no text, which is all that docker takes", key: found.name.description,
-        cure: "store it as text: docker login \(server)")
+        .unsupported, "the value is not text, and docker takes only text", key: found.name.description,
+        cure: "store it as text: docker login \(CommandText.quoted(server))")
     }
     try JSONText.write(JSONText.encode(["ServerURL": server, "Username": found.user]), "Secret", found.secret.bytes)
   }

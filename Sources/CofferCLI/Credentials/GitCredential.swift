@@ -1,4 +1,3 @@
-internal import Coffer
 internal import CofferFormats
 internal import CofferStorage
 internal import CofferTerminal
@@ -16,7 +15,7 @@ struct GitCredential {
   var credential: SecretForm?
   var refreshToken: SecretForm?
   var authtype: String?
-  /// The end of the password's use, in seconds since 1970.
+  /// In seconds since 1970.
   var expiry: UInt64?
 
   init() {}
@@ -34,7 +33,6 @@ struct GitCredential {
 
   var isBarePassword: Bool { credential == nil && refreshToken == nil }
 
-  /// Whether both have the same stored form.
   func isSame(as other: GitCredential) -> Bool {
     authtype == other.authtype && expiry == other.expiry && SecretForm.areSame(password, other.password)
       && SecretForm.areSame(credential, other.credential) && SecretForm.areSame(refreshToken, other.refreshToken)
@@ -42,10 +40,10 @@ struct GitCredential {
 
   // MARK: As an item
 
-  /// - Throws: `.damaged` for invalid lines.
   init(_ form: SecretForm) throws {
     guard form.metadata.contentType == Self.contentType else {
-      password = form
+      // An import makes items without a value of logins without a password.
+      password = form.bytes.count > 0 ? form : nil
       expiry = form.metadata.expires.map { UInt64(max(0, $0.timeIntervalSince1970)) }
       return
     }
@@ -56,10 +54,11 @@ struct GitCredential {
     self = found
   }
 
-  /// The credential of `item`, which is not renewed; nil if it has expired.
-  init?(_ item: VaultItem, in items: VaultItems) throws {
+  /// Nil if it has expired. It is not renewed.
+  init?(_ item: VaultItem, in items: VaultItems, revision: UInt64? = nil) throws {
     do {
-      guard let form = try items.get(item.name) else { return nil }
+      let previous = try revision.map { try items.value(of: item.name, revision: $0) }
+      guard let form = try previous ?? items.get(item.name) else { return nil }
       self = try GitCredential(form)
     } catch let error as StoreError {
       guard error.kind == .expired else { throw error.about(key: item.name.description) }
@@ -102,26 +101,26 @@ struct GitCredential {
   }
 
   private static let damaged = StoreError(
-    .damaged, "the item is no git credential", cure: "coffer delete removes it; git will ask again")
+    .damaged, "the item is not a git credential", cure: "coffer delete removes it; git will ask again")
 }
 
 struct SecretLines {
-  private var lines: [(key: String, text: String, secret: SecretForm?)] = []
+  /// Texts, each with a secret behind it.
+  var lines: [(text: String, secret: SecretForm?)] = []
 
-  mutating func add(_ key: String, _ text: String) { lines.append((key, text, nil)) }
-  mutating func add(_ key: String, _ secret: SecretForm) { lines.append((key, "", secret)) }
+  mutating func add(_ key: String, _ text: String) { lines.append(("\(key)=\(text)", nil)) }
+  mutating func add(_ key: String, _ secret: SecretForm) { lines.append(("\(key)=", secret)) }
 
   func bytes() throws -> SecretBytes {
-    let sizes = lines.map { $0.key.utf8.count + 2 + $0.text.utf8.count + ($0.secret?.bytes.count ?? 0) }
-    var bytes = try SecretBytes(zeros: sizes.reduce(0, +))
+    var bytes = try SecretBytes(zeros: lines.reduce(0) { $0 + $1.text.utf8.count + ($1.secret?.bytes.count ?? 0) + 1 })
     bytes.withUnsafeMutableBytes { out in
       var at = 0
       func put(_ raw: UnsafeRawBufferPointer) {
         UnsafeMutableRawBufferPointer(rebasing: out[at..<at + raw.count]).copyMemory(from: raw)
         at += raw.count
       }
-      for (key, text, secret) in lines {
-        "\(key)=\(text)".utf8Span.span.bytes.withUnsafeBytes(put)
+      for (text, secret) in lines {
+        text.utf8Span.span.bytes.withUnsafeBytes(put)
         secret?.bytes.withUnsafeBytes(put)
         "\n".utf8Span.span.bytes.withUnsafeBytes(put)
       }

@@ -1,4 +1,3 @@
-internal import Coffer
 internal import CofferFormats
 internal import CofferStorage
 internal import CofferTerminal
@@ -7,8 +6,8 @@ internal import FoundationEssentials
 
 /// Answers git's requests from the vault.
 ///
-/// What it stores is the item whose service is `protocol://host`, with `/path` if git sends one (`credential.useHttpPath`),
-/// and whose account is the user. The path is part of the name: a password for one repository is not given to another.
+/// It stores items with the service `protocol://host`, with `/path` if git sends one (`credential.useHttpPath`), and the
+/// user as account. A password for one repository is not given to another.
 struct GitHelper {
   /// The prefix of our entries of `state[]`; entries of other helpers are ignored.
   private static let statePrefix = "coffer:revision="
@@ -17,7 +16,7 @@ struct GitHelper {
   let message: GitMessage
   let context: Context
 
-  /// The service of the matching items; nil if the message names no place.
+  /// Nil if the message names no place.
   static func service(_ message: GitMessage) -> String? {
     guard let scheme = message.texts["protocol"], !scheme.isEmpty else { return nil }
     let host = message.texts["host"] ?? ""
@@ -28,8 +27,7 @@ struct GitHelper {
 
   private var understands: Set<String> { Set(message.lists["capability[]"] ?? []) }
 
-  /// The first candidate that `body` takes, as for other programs. Where git sends a path, that of the host is meant only by
-  /// its login.
+  /// As for other programs; where git sends a path, only a login of the host is meant.
   private func first<Found>(_ service: String, _ body: (VaultItem) throws -> Found?) throws -> Found? {
     try HostCredential.first(
       service, message.texts["username"], at: origin, ofWholeHost: message.texts["path"]?.isEmpty ?? true, in: items, body)
@@ -43,8 +41,6 @@ struct GitHelper {
     return Origin("\(scheme)://\(host)")
   }
 
-  // MARK: get
-
   /// Prints the credential, or nothing: git then asks the next helper, or its user.
   func get(_ service: String) throws {
     _ = try first(service) { item -> Bool? in
@@ -54,28 +50,27 @@ struct GitHelper {
     }
   }
 
-  /// Prints a login's token, renewed if it has ended. It never opens a browser: git does not wait for a person. False if the
-  /// token has ended and nothing renews it.
+  /// Prints a login's token; false if it has ended and nothing renews it. No browser: git does not wait for a person.
   private func answerByLogin(_ name: ItemName) throws -> Bool {
     let token: SecretForm
     do { token = try LiveToken(items: items).token(of: name) } catch let error as StoreError {
-      // git asks the next helper, or its user; the note gives the reason.
+      // The note gives the reason.
       guard [.expired, .loginRefused, .unreachable, .notFound].contains(error.kind) else { throw error }
       context.note("\(error.about(key: name.description))")
       return [.loginRefused, .unreachable].contains(error.kind)
     }
     guard let item = try items.item(name) else { return false }
     var lines = SecretLines()
-    lines.add("username", try Self.oneLine(AuthAccounts.user(of: name.account), item))
-    lines.add("password", try Self.oneLine(token, item))
+    lines.add("username", AuthAccounts.user(of: name.account))
+    lines.add("password", token)
     if let expires = item.metadata.expires {
       lines.add("password_expiry_utc", String(UInt64(max(0, expires.timeIntervalSince1970))))
     }
-    try Output.write(lines.bytes())
+    try Self.write(lines, of: item)
     return true
   }
 
-  /// Prints `credential` as far as git understands it; false if git can use nothing of it.
+  /// False if git can use nothing of it.
   private func answer(_ credential: GitCredential, _ item: VaultItem) throws -> Bool {
     var lines = SecretLines()
     let speaksAuthtype = understands.contains("authtype")
@@ -83,47 +78,42 @@ struct GitHelper {
     if speaksAuthtype { lines.add("capability[]", "authtype") }
     if speaksState { lines.add("capability[]", "state") }
     if let authtype = credential.authtype, let ready = credential.credential, speaksAuthtype, !credential.isExpired {
-      lines.add("authtype", try Self.oneLine(authtype, item))
-      lines.add("credential", try Self.oneLine(ready, item))
+      lines.add("authtype", authtype)
+      lines.add("credential", ready)
       lines.add("ephemeral", "0")
     } else if let password = credential.password, !credential.isExpired {
-      lines.add("username", try Self.oneLine(item.name.account, item))
-      lines.add("password", try Self.oneLine(password, item))
+      lines.add("username", item.name.account)
+      lines.add("password", password)
     } else if credential.refreshToken != nil {
       // The password has expired, but another helper can get a fresh one for this.
-      lines.add("username", try Self.oneLine(item.name.account, item))
+      lines.add("username", item.name.account)
     } else {
       return false
     }
     if let expiry = credential.expiry, !credential.isExpired { lines.add("password_expiry_utc", String(expiry)) }
-    if let token = credential.refreshToken { lines.add("oauth_refresh_token", try Self.oneLine(token, item)) }
+    if let token = credential.refreshToken { lines.add("oauth_refresh_token", token) }
     if speaksState { lines.add("state[]", Self.statePrefix + String(item.revision)) }
-    try Output.write(lines.bytes())
+    try Self.write(lines, of: item)
     return true
   }
 
-  private static func oneLine(_ text: String, _ item: VaultItem) throws(StoreError) -> String {
-    guard text.utf8.allSatisfy({ $0 != 0 && $0 != 0x0A && $0 != 0x0D }) else { throw several(item) }
-    return text
-  }
-
-  private static func oneLine(_ form: SecretForm, _ item: VaultItem) throws(StoreError) -> SecretForm {
-    let isLine = form.bytes.withUnsafeBytes { raw in raw.allSatisfy { $0 != 0 && $0 != 0x0A && $0 != 0x0D } }
-    guard isLine else { throw several(item) }
-    return form
-  }
-
-  private static func several(_ item: VaultItem) -> StoreError {
-    StoreError(
-      .unsupported, "a NUL, a carriage return or a newline is in it, which git's protocol cannot carry",
-      key: item.name.description,
-      cure: "store the password without it: coffer set")
+  private static func write(_ lines: SecretLines, of item: VaultItem) throws {
+    let bytes = try lines.bytes()
+    // A value's own line break would begin another line of the protocol.
+    let isSound = bytes.withUnsafeBytes { raw in
+      raw.count { $0 == 0x0A } == lines.lines.count && !raw.contains(0) && !raw.contains(0x0D)
+    }
+    guard isSound else {
+      throw StoreError(
+        .unsupported, "it contains a NUL, carriage return or newline, which git's protocol cannot carry",
+        key: item.name.description, cure: "store the password without it: coffer set")
+    }
+    try Output.write(bytes)
   }
 
   // MARK: store
 
-  /// Keeps a credential that was just used with success. A stored one is not written again: git reports one after every
-  /// fetch.
+  /// A stored credential is not written again: git reports one after every fetch.
   func store(_ service: String) throws {
     let credential = GitCredential(message)
     guard credential.password != nil || credential.credential != nil, !credential.isExpired, !isTrue("ephemeral") else { return }
@@ -133,7 +123,7 @@ struct GitHelper {
     try items.set(credential.form(), for: name)
   }
 
-  /// Whether get gives the password of `credential` by another item than `name`: a login, or a person's.
+  /// Whether a login or a person's item gives the same password.
   private func isStoredElsewhere(_ credential: GitCredential, _ name: ItemName) throws -> Bool {
     let given = try first(name.service) { item in try GitCredential(item, in: items).map { (item.name, $0) } }
     guard let (found, stored) = given, found != name, credential.credential == nil else { return false }
@@ -142,16 +132,14 @@ struct GitHelper {
 
   private func isTrue(_ key: String) -> Bool { ["1", "true", "yes", "on"].contains(message.texts[key]?.lowercased() ?? "") }
 
-  // MARK: erase
-
-  /// Removes a refused credential, also a deleted one that can be restored. If git names the password, one stored in the
-  /// meantime stays.
+  /// A restorable deleted one goes too. If git names the password, one stored in the meantime stays.
   func erase(_ service: String) throws {
     _ = try first(service) { item -> Bool? in
       try eraseIfRefused(item, service)
       return nil
     }
-    for item in try deleted(service) where try isRefused(item, { try deletedCredential(item) }) {
+    for item in try deleted(service)
+    where try isRefused(item, { try GitCredential(item, in: items, revision: item.revision) }) {
       try items.remove(item.name, if: .absent)
     }
   }
@@ -170,22 +158,15 @@ struct GitHelper {
       return
     }
     guard try HostCredential.remove(item, of: service, in: items, context) else { return }
-    let cure = Trash.end(item, context) == nil ? "" : "; \(CommandText.vault("undelete", item.name)) brings it back"
+    let cure = Trash.end(item, context) == nil ? "" : "; \(CommandText.item("undelete", item.name)) brings it back"
     context.note("the password of \(Printable.line(item.name.description)) was refused, and is deleted\(cure)")
   }
 
-  /// The restorable deleted items of the message's user, or of all.
+  /// Those of the message's user, or all without one.
   private func deleted(_ service: String) throws -> [VaultItem] {
     let user = message.texts["username"]
     return try items.deleted(service: service).map(\.item).filter { item in
       item.name.field.isEmpty && (user == nil || user?.hasSameBytes(as: item.name.account) == true)
-    }
-  }
-
-  private func deletedCredential(_ item: VaultItem) throws -> GitCredential? {
-    do { return try GitCredential(items.value(of: item.name, revision: item.revision)) } catch let error as StoreError {
-      guard error.kind == .expired else { throw error.about(key: item.name.description) }
-      return nil
     }
   }
 

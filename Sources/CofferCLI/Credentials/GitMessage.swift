@@ -9,7 +9,7 @@ internal import CofferTerminal
 /// Source: git-credential(1), "INPUT/OUTPUT FORMAT". Unknown attributes are ignored; an empty value of a list `key[]` clears
 /// it.
 struct GitMessage {
-  /// Bytes of a message, at most. Attributes are short; a token with many claims has some kilobytes.
+  /// Bytes of a message, at most: a token with many claims has some kilobytes.
   static let largest = 1 << 18
 
   private(set) var texts: [String: String] = [:]
@@ -18,8 +18,13 @@ struct GitMessage {
 
   private static let secretNames: Set = ["password", "credential", "oauth_refresh_token"]
 
-  /// - Throws: errors of ``init(_:)``; `.tooLarge`.
-  init(from descriptor: Int32) throws { try self.init(Self.receive(descriptor)) }
+  init(from descriptor: Int32) throws {
+    let (what, largest) = ("the credential's description", Self.largest)
+    try self.init(
+      SecretReader.request(what, of: "git", descriptor, limit: largest, step: largest) { raw in
+        raw.first == 0x0A || zip(raw, raw.dropFirst()).contains { $0 == 0x0A && $1 == 0x0A }
+      })
+  }
 
   /// - Throws: `.damaged` for a line without `=`, and for a NUL or carriage return in a value, which could end the line
   ///   elsewhere.
@@ -34,7 +39,7 @@ struct GitMessage {
 
   private mutating func add(_ line: UnsafeRawBufferPointer) throws {
     guard !line.contains(0), !line.contains(0x0D) else {
-      throw Self.damaged("a value has a NUL or a carriage return in it, which another program could take for its end")
+      throw Self.damaged("a value contains a NUL or a carriage return")
     }
     guard let equals = line.firstIndex(of: UInt8(ascii: "=")), equals > 0 else { throw Self.damaged("a line is not key=value") }
     let value = UnsafeRawBufferPointer(rebasing: line[(equals + 1)...])
@@ -57,29 +62,31 @@ struct GitMessage {
     if text.isEmpty { lists[key] = [] } else { lists[key, default: []].append(text) }
   }
 
-  /// Reads to the empty line, the end, or the limit: a program may leave the pipe open.
-  private static func receive(_ descriptor: Int32) throws -> SecretBytes {
-    var buffer = try SecretBytes(zeros: largest)
+  private static func damaged(_ what: String) -> StoreError {
+    StoreError(.damaged, what, place: "standard input", cure: "the protocol is in git-credential(1); nothing was done")
+  }
+}
+
+extension SecretReader {
+  /// Reads until `isWhole`, to the end, or to the limit: a program may leave the pipe open.
+  ///
+  /// - Parameter step: bytes to read at once, at most.
+  static func request(
+    _ what: String, of program: String, _ descriptor: Int32, limit: Int, step: Int,
+    isWhole: (UnsafeRawBufferPointer) -> Bool
+  ) throws -> SecretBytes {
+    var buffer = try SecretBytes(zeros: limit)
     var count = 0
-    while count < largest {
-      let (have, capacity) = (count, largest)
-      let got = buffer.withUnsafeMutableBytes {
-        SecretReader.readOnce(descriptor, $0.baseAddress.map { $0 + have }, capacity - have)
-      }
-      guard got >= 0 else { throw StoreError(errno: errno, "read the credential's description", place: "standard input") }
+    while count < limit {
+      let at = count
+      let got = buffer.withUnsafeMutableBytes { readOnce(descriptor, $0.baseAddress.map { $0 + at }, min(step, limit - at)) }
+      guard got >= 0 else { throw StoreError(errno: errno, "read \(what)", place: "standard input") }
       count += got
-      let end = count
-      let isComplete = buffer.withUnsafeBytes { raw in
-        raw.first == 0x0A || (1..<max(1, end)).contains { raw[$0] == 0x0A && raw[$0 - 1] == 0x0A }
-      }
+      let isComplete = buffer.withUnsafeBytes { isWhole(UnsafeRawBufferPointer(rebasing: $0[..<(at + got)])) }
       if got == 0 || isComplete { return try buffer.prefix(count) }
     }
     throw StoreError(
-      .tooLarge(limit: largest), "the credential's description is larger than \(largest) bytes", place: "standard input",
-      cure: "this is not what git sends")
-  }
-
-  private static func damaged(_ what: String) -> StoreError {
-    StoreError(.damaged, what, place: "standard input", cure: "the protocol is in git-credential(1); nothing was done")
+      .tooLarge(limit: limit), "\(what) is larger than \(limit) bytes", place: "standard input",
+      cure: "\(program) does not send this")
   }
 }

@@ -1,15 +1,13 @@
-internal import Coffer
 internal import CofferFormats
 internal import CofferStorage
 internal import CofferVault
 internal import FoundationEssentials
 
-/// A credential for a program that asks by a URL, a host or an item's name. It is the item that a login, a person or git's
-/// helper stored, so that there is one token in one place.
+/// A credential for a program that asks by a URL, a host or an item's name: the item that a login, a person or git's helper
+/// stored, so that one token is in one place.
 struct HostCredential {
   let name: ItemName
   let secret: SecretForm
-  /// Its end, if known.
   let expires: Date?
   let item: VaultItem
 
@@ -41,9 +39,6 @@ struct HostCredential {
     try find(service, account, at: Origin(service), in: items)
   }
 
-  /// Like ``find(_:_:in:)``, for a credential that must exist.
-  ///
-  /// - Throws: `.notFound`.
   static func get(_ service: String, _ account: String?, in items: VaultItems) throws -> HostCredential {
     guard let found = try find(service, account, in: items) else {
       throw AuthAccounts.nobody(Origin(service)?.host ?? service, account ?? Origin(service)?.user)
@@ -113,8 +108,7 @@ struct HostCredential {
     try first(service, account, at: Origin(service), in: items) { $0 }
   }
 
-  /// The items of a person, whose service is `host` in any case. Nothing but the name and the last write decides: imports
-  /// and other programs write the rest.
+  /// A person's items of `host` in any case. Only name and last write decide: imports and other programs write the rest.
   private static func bare(_ host: String, _ account: String?, in items: VaultItems) throws -> [VaultItem] {
     guard !AuthAccounts.isOwn(service: host) else { return [] }
     var query = ItemQuery()
@@ -138,7 +132,7 @@ struct HostCredential {
     return isBare
   }
 
-  /// Replaces the secret of `item`. A login keeps nothing that would renew another token, and a person's item its history.
+  /// A login keeps nothing that would renew another token, and a person's item its history.
   static func replace(
     _ item: VaultItem, of service: String, with secret: SecretForm, in items: VaultItems, keeping: Int? = nil
   ) throws {
@@ -164,7 +158,7 @@ struct HostCredential {
 }
 
 extension SecretForm {
-  /// The value for a program that takes a line of text.
+  /// For a program that takes a line of text.
   ///
   /// - Parameter program: the program of the protocol.
   /// - Throws: `.unsupported` for a value that is no line of UTF-8.
@@ -174,18 +168,15 @@ extension SecretForm {
     }
     guard isLine else {
       throw StoreError(
-        .unsupported, "the value is no line of text, which is all that \(program) takes", key: name.description,
-        cure: "store it without a NUL or a line's end: coffer set")
+        .unsupported, "the value is not one line of text, and \(program) takes nothing else", key: name.description,
+        cure: "store it without a NUL or line break: coffer set")
     }
     return self
   }
 }
 
 extension AuthAccounts {
-  /// The token of ``login(_:_:)``; where `host` has none, the credential that other programs get for it, which is never
-  /// renewed.
-  ///
-  /// - Throws: errors of ``login(_:_:)`` and ``LiveToken``.
+  /// The token of ``login(_:_:)``; where `host` has none, the credential that other programs get, which is never renewed.
   func token(_ host: String?, _ account: String?, fresh: Bool) throws -> (host: String, account: String, token: SecretForm) {
     let tokens = LiveToken(items: items)
     do {

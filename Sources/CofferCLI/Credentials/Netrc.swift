@@ -14,12 +14,12 @@ struct Netrc {
   private let machines: [(host: String, credential: HostCredential)]
 
   /// - Parameter hosts: names of hosts or URLs, each perhaps with a user: `ada@example.com`.
-  /// - Throws: `.notFound`, `.expired`; `.unsupported` for a value that no netrc can hold.
   init(_ hosts: [String], in items: VaultItems) throws {
     var machines: [(host: String, credential: HostCredential)] = []
     for word in hosts {
       guard let origin = Origin(word.contains("://") ? word : "https://" + word) else {
-        throw Failure.usage("'\(Printable.line(word))' is no host", try: "--netrc example.com, --netrc ada@example.com or a URL")
+        throw Failure.usage(
+          "'\(Printable.line(word))' is not a host", try: "--netrc example.com, --netrc ada@example.com or a URL")
       }
       guard !machines.contains(where: { $0.host == origin.machine }) else {
         throw Failure.usage("'\(Printable.line(origin.machine))' is given twice", try: "one user for each host")
@@ -31,7 +31,7 @@ struct Netrc {
       else {
         throw StoreError(
           .unsupported,
-          "the host, the user or the token is empty or has a blank, a quote or a backslash, which programs read differently in "
+          "the host, user or token is empty or has a blank, quote or backslash, which programs read differently in "
             + "a netrc",
           key: found.name.description, cure: "coffer run --env or --file hands over any value")
       }
@@ -43,21 +43,10 @@ struct Netrc {
   var secrets: [SecretForm] { machines.map(\.credential.secret) }
 
   func text() throws -> SecretBytes {
-    let parts = machines.map { ("machine \($0.host) login \($0.credential.user) password ", $0.credential.secret) }
-    var text = try SecretBytes(zeros: parts.reduce(0) { $0 + $1.0.utf8.count + $1.1.bytes.count + 1 })
-    text.withUnsafeMutableBytes { out in
-      var at = 0
-      func put(_ raw: UnsafeRawBufferPointer) {
-        UnsafeMutableRawBufferPointer(rebasing: out[at..<at + raw.count]).copyMemory(from: raw)
-        at += raw.count
-      }
-      for (start, secret) in parts {
-        start.utf8Span.span.bytes.withUnsafeBytes(put)
-        secret.bytes.withUnsafeBytes(put)
-        "\n".utf8Span.span.bytes.withUnsafeBytes(put)
-      }
+    let lines = machines.map { machine -> (text: String, secret: SecretForm?) in
+      ("machine \(machine.host) login \(machine.credential.user) password ", machine.credential.secret)
     }
-    return text
+    return try SecretLines(lines: lines).bytes()
   }
 
   private static func isWord(_ text: String) -> Bool { !text.isEmpty && text.utf8.allSatisfy(isPlain) }

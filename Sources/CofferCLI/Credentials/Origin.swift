@@ -1,6 +1,6 @@
 internal import CofferPlatform
 
-/// The scheme and host of a program's URL, which is the whole scope of a credential.
+/// The whole scope of a credential.
 struct Origin {
   let scheme: String
   /// With the port, unless it is the scheme's own.
@@ -29,7 +29,8 @@ struct Origin {
     let authority = rest.prefix { !"/?#".utf8.contains($0) }
     let at = authority.lastIndex(of: UInt8(ascii: "@"))
     let address = authority[(at.map { authority.index(after: $0) } ?? authority.startIndex)...]
-    guard !address.isEmpty, !address.contains(UInt8(ascii: "%")), !rest[authority.endIndex...].contains(UInt8(ascii: "@"))
+    guard !address.isEmpty, !address.contains(UInt8(ascii: "%")), !authority.contains(UInt8(ascii: "\\")),
+      !rest[authority.endIndex...].contains(UInt8(ascii: "@"))
     else { return nil }
     scheme = url[..<mark.lowerBound].lowercased()
     let port = ["https": ":443", "http": ":80"][scheme]

@@ -1,15 +1,13 @@
-internal import Coffer
 internal import CofferAgent
 internal import CofferPlatform
-internal import CofferStorage
+internal import CofferSecretService
 internal import CofferTerminal
 internal import CofferVault
 
 extension Checkup {
-  /// Checks that the vault's content can be read: its pages without a key, and all of it if a key needs no question.
+  /// Reads its pages without a key, and all of it if a key needs no question.
   func content(_ check: String) -> [Finding] {
-    let vault: LockedVault
-    do { vault = try found.get() } catch { return [] }  // Said by the check of the vault.
+    guard let vault = existingVault else { return [] }
     do {
       try vault.checkPages()
       let isVerified = try verifiedByAgent() || verifiedHere(vault)
@@ -24,7 +22,7 @@ extension Checkup {
 
   private func unverified(_ check: String, _ vault: LockedVault) -> Finding {
     Finding(
-      check, .note, "not verified: its pages are sound, and what is in them takes a key to check", place: vault.place.description,
+      check, .note, "not verified: its pages are intact; checking their content needs a key", place: vault.place.description,
       cure: "coffer vault verify")
   }
 
@@ -47,8 +45,7 @@ extension Checkup {
     return true
   }
 
-  /// Whether the options or else the environment have secrets, all in files: a pipe gives its content once, to its intended
-  /// reader.
+  /// Secrets of the options, or else the environment, all in files: a pipe gives its content once, to its intended reader.
   private var hasSecrets: Bool {
     get throws {
       let given =
@@ -64,4 +61,41 @@ extension Checkup {
       }
     }
   }
+}
+
+extension Checkup {
+  /// Nothing without a bus.
+  func secretService(_ check: String) -> [Finding] {
+    guard ProcessEnvironment.value("DBUS_SESSION_BUS_ADDRESS") != nil || ProcessEnvironment.value("XDG_RUNTIME_DIR") != nil else {
+      return []
+    }
+    let owner: ProviderOwner?
+    // Without a bus, or its library, no program asks.
+    do throws(StoreError) { owner = try SecretServiceProvider.owner() } catch { return [] }
+    guard let owner else {
+      return [
+        Finding(
+          check, .note, "no program answers requests for secrets, as gh and VS Code make them",
+          cure: "coffer secret-service status; it says what is missing")
+      ]
+    }
+    guard owner.program == "coffer" else {
+      return [
+        Finding(
+          check, .note, "\(owner) answers requests for secrets",
+          cure: "to use Coffer instead: coffer secret-service install, then end that program")
+      ]
+    }
+    // Electron and Chromium look at the desktop's name, not at the bus.
+    let desktop = ProcessEnvironment.value("XDG_CURRENT_DESKTOP") ?? ""
+    guard !Self.knownDesktops.contains(where: desktop.uppercased().contains) else { return [] }
+    return [
+      Finding(
+        check, .note, "on this desktop, Chromium and Electron programs such as VS Code use no keyring by default",
+        cure: "start them with --password-store=gnome-libsecret")
+    ]
+  }
+
+  /// Desktops on which Chromium asks by itself. Source: Chromium, docs/linux/password_storage.md.
+  private static let knownDesktops = ["GNOME", "UNITY", "CINNAMON", "XFCE", "PANTHEON", "DEEPIN", "UKUI"]
 }

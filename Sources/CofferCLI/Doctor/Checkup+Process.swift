@@ -3,7 +3,6 @@ internal import CofferAgent
 internal import CofferDefaults
 internal import CofferMemory
 internal import CofferTerminal
-internal import CofferVault
 internal import CofferPlatform
 internal import SystemPackage
 
@@ -19,12 +18,12 @@ extension Checkup {
     if report.unlockedBytes > 0 || (limit < Self.wantedLock && geteuid() != 0) {
       findings.append(
         Finding(
-          check, .warning, "only \(limit) bytes of memory may be locked: secrets beyond them may reach swap",
+          check, .warning, "only \(limit) bytes of memory may be locked: further secrets may reach swap",
           cure: "raise the limit: 'ulimit -l 8192', LimitMEMLOCK=8M for a service, or memlock in limits.conf(5)"))
     }
     if coffer_core_limit() != 0 {
       findings.append(
-        Finding(check, .warning, "the system did not let the program forbid core dumps", cure: "ulimit -c 0"))
+        Finding(check, .warning, "core dumps could not be disabled", cure: "ulimit -c 0"))
     }
     return findings
   }
@@ -36,22 +35,22 @@ extension Checkup {
       if try EnvironmentPassphrase.use() != nil {
         findings.append(
           Finding(
-            check, .warning, "COFFER_PASSPHRASE is in the environment, which every program that was started from there can read",
+            check, .warning, "COFFER_PASSPHRASE is in the environment, where every program started from there can read it",
             cure: "COFFER_PASSPHRASE_FILE with a file of mode 0600, or coffer unlock"))
       }
     } catch { context.note("whether COFFER_PASSPHRASE is set is unknown: there was no memory for it") }
     if file == nil, ProcessEnvironment.value("PGPASSWORD") != nil {
       findings.append(
         Finding(
-          check, .warning, "PGPASSWORD is in the environment, which every program that was started from there can read",
-          cure: "the password in ~/.pgpass, in a file of mode 0600"))
+          check, .warning, "PGPASSWORD is in the environment, where every program started from there can read it",
+          cure: "the password in ~/.pgpass, with mode 0600"))
     }
     for name in ["COFFER_PASSPHRASE_FILE", "COFFER_KEY_FILE", "COFFER_IDENTITY"] {
       guard let path = ProcessEnvironment.value(name), path != "-" else { continue }
       var facts = stat()
       if stat(path, &facts) != 0 {
         findings.append(
-          Finding(check, .problem, "the file of \(name) is not there", place: path, cure: "correct \(name), or unset it"))
+          Finding(check, .problem, "the file of \(name) is missing", place: path, cure: "correct \(name), or unset it"))
       } else if facts.st_mode & S_IFMT == S_IFREG, facts.st_mode & 0o077 != 0 {
         findings.append(
           Finding(check, .problem, "the file of \(name) can be read by other users", place: path, cure: "chmod 600 \(path)"))
@@ -85,19 +84,8 @@ extension Checkup {
       } catch { return Finding(check, error) }
     }
     return Finding(
-      check, .problem, "others than you can write the preferences", place: domain.file.string,
+      check, .problem, "other users can write the preferences", place: domain.file.string,
       cure: "chmod go-w '\(domain.file)'")
-  }
-}
-
-enum UnixSocket {
-  static func refuses(_ path: String) -> Bool {
-    let descriptor = coffer_local_connect(path, 0)
-    guard descriptor < 0 else {
-      close(descriptor)
-      return false
-    }
-    return errno == ECONNREFUSED
   }
 }
 
@@ -109,10 +97,10 @@ extension Checkup {
     guard let status else { return [] }
     var findings: [Finding] = []
     if let held = status.unlocked {
-      if let stands = standing(), stands != held {
+      if let stands = existingVault?.id, stands != held {
         findings.append(
           Finding(
-            check, .problem, "the agent holds vault \(held), but vault \(stands) stands here", place: places.vault.description,
+            check, .problem, "the agent holds vault \(held), but vault \(stands) is here", place: places.vault.description,
             cure: "coffer lock; find out who put another vault there"))
       }
     } else {
@@ -129,17 +117,13 @@ extension Checkup {
     return findings
   }
 
-  private func standing() -> VaultID? {
-    do { return try found.get().id } catch { return nil }  // Said by the check of the vault.
-  }
-
   /// SQLite's side files may hold commits that are incomplete without their vault. A new vault beside them must not take
   /// them for its own.
   func sideFiles(_ check: String) -> [Finding] {
     guard let file, !FileFacts.exists(file) else { return [] }
     return ["-wal", "-shm", "-journal"].map { FilePath(file.string + $0) }.filter(FileFacts.exists).map { path in
       Finding(
-        check, .problem, "a side file of the vault stands there without the vault", place: path.string,
+        check, .problem, "a side file of the vault is there without the vault", place: path.string,
         cure: "put the vault back beside it, or restore a backup; then mv '\(path)' elsewhere")
     }
   }

@@ -22,26 +22,26 @@ extension Checkup {
     if report.isSuperuser {
       findings.append(
         finding(
-          .warning, "the role is a superuser of the server: whoever gets hold of it can change and remove all of it",
-          "a role with the rights of a writer alone, in the place's user@"))
+          .warning, "the role is a superuser of the server: anyone who obtains it can change and delete everything",
+          "a role with only a writer's rights, in the place's user@"))
     } else if !report.mayWrite, case .success = found {
       findings.append(
         finding(
-          .note, "the role reads, and may not write", "ask who runs the server for the rights of a writer, if you need them"))
+          .note, "the role can only read", "ask the server's administrator for a writer's rights, if you need them"))
     }
     if abs(report.clockAhead) > Self.clockTolerance {
       let side = report.clockAhead > 0 ? "ahead of" : "behind"
       findings.append(
         finding(
           .warning,
-          "the server's clock is \(Int(abs(report.clockAhead).rounded())) s \(side) this machine's, and one of them is wrong",
-          "a time service on both: what expires does so by the clock of the machine that reads"))
+          "the server's clock is \(Int(abs(report.clockAhead).rounded())) s \(side) this machine's; one of them is wrong",
+          "a time service on both: expiry follows the clock of the machine that reads"))
     }
     return findings
       + report.keptCopies.map { copy in
         let name = copy.description.drop { $0 != "#" }.dropFirst()
         return Finding(
-          check, .warning, "a copy of an earlier state: what opened the vault then still opens it", place: copy.description,
+          check, .warning, "a copy of an earlier state: whatever opened the vault then still opens it", place: copy.description,
           cure: "DROP SCHEMA coffer_\(name) CASCADE in psql, once it is not needed")
       }
   }
@@ -52,14 +52,14 @@ extension Checkup {
       return [
         finding(
           .problem,
-          "what is said to the server is not encrypted: who listens sees a password, sealed bytes, and when items are read",
+          "the connection is not encrypted: an eavesdropper sees a password, sealed bytes, and when items are read",
           "sslmode=verify-full in the place, and TLS on the server")
       ]
     }
     guard !report.provesHost else { return [] }
     return [
       finding(
-        .warning, "the server does not have to prove which host it is: another one could stand in between and get a password",
+        .warning, "the server's host is not verified: an impostor could receive a password",
         "sslmode=verify-full in the place, with sslrootcert")
     ]
   }
@@ -78,7 +78,7 @@ extension Checkup {
     return [
       finding(
         .warning,
-        "the server waits for none of its standbys: one that takes over may lack commits, and is refused as rolled back",
+        "the server does not wait for its standbys: one that takes over may lack commits and is refused as rolled back",
         "synchronous_standby_names in the server's settings")
     ]
   }

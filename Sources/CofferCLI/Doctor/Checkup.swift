@@ -9,10 +9,10 @@ internal import SystemPackage
 /// The checks of `coffer doctor`. They change and ask nothing.
 struct Checkup {
   let context: Context
-  /// The locked vault, or why it cannot be opened: read once, as a server that does not answer costs a wait.
+  /// Read once: a server that does not answer costs a wait.
   let found: Result<LockedVault, any Error>
   var places: Places { context.places }
-  /// The vault's file; nil for a vault on a server.
+  /// Nil for a vault on a server.
   var file: FilePath? { places.vault.path }
 
   init(context: Context) {
@@ -49,7 +49,7 @@ struct Checkup {
       return cheap.map { slot in
         Finding(
           check, .warning,
-          "the passphrase of slot \(slot.id) costs an attacker little: \(slot.passes) passes over \(slot.mebibytes) MiB",
+          "the passphrase of slot \(slot.id) is cheap to attack: \(slot.passes) passes over \(slot.mebibytes) MiB",
           place: vault.place.description,
           cure: "any command that writes, unlocked with this passphrase, raises it; coffer vault passphrase --slot \(slot.id)")
       }
@@ -66,8 +66,8 @@ struct Checkup {
   }
 
   private func pins(_ check: String) -> [Finding] {
-    do {
-      guard let vault = try existingVault() else { return [] }
+    do throws(StoreError) {
+      guard let vault = existingVault else { return [] }
       let memory = try vault.pinMemory()
       if let expected = memory.expected, expected != vault.id {
         return [
@@ -90,10 +90,10 @@ struct Checkup {
         Finding(
           check, .note,
           "COFFER_EXPECT_VAULT has an invitation of key epoch \(given), and the vault's key is of epoch \(known.epoch): "
-            + "where nothing newer is known, who was removed since could pass",
-          place: vault.place.description, cure: "coffer vault pin show prints the present invitation")
+            + "where nothing newer is known, a user removed since could pass",
+          place: vault.place.description, cure: "coffer vault pin show prints the current invitation")
       ]
-    } catch let error as StoreError { return [Finding(check, error)] } catch { return [] }
+    } catch { return [Finding(check, error)] }
   }
 
   /// A vault on a server can be read without writable pins, and so can a read-only file.
@@ -104,14 +104,13 @@ struct Checkup {
     guard access(folder.string, W_OK) != 0 else { return [] }
     return [
       Finding(
-        check, .warning, "the pins cannot be written: an older copy of what this machine sees from now on would not be noticed",
-        place: folder.string, cure: "XDG_STATE_HOME or COFFER_HOME on a disk that can be written")
+        check, .warning, "the pins cannot be written: later, an older copy would not be noticed",
+        place: folder.string, cure: "XDG_STATE_HOME or COFFER_HOME on a writable disk")
     ]
   }
 
-  private func existingVault() throws -> LockedVault? {
-    do { return try found.get() } catch { return nil }  // Said by the check of the vault.
-  }
+  /// Nil if it cannot be opened, which the check of the vault reports.
+  var existingVault: LockedVault? { if case .success(let vault) = found { vault } else { nil } }
 
   private func leftovers(_ check: String) -> [Finding] {
     let folder = file?.removingLastComponent() ?? "."
@@ -120,7 +119,7 @@ struct Checkup {
       $0.string < $1.string
     }.map { path in
       Finding(
-        check, .warning, "a command that was interrupted left a draft", place: path.string,
+        check, .warning, "an interrupted command left a draft", place: path.string,
         cure: "the next command that writes there removes it; or rm -r \(path) \(path)-*")
     }
     return drafts
@@ -129,7 +128,7 @@ struct Checkup {
         let path = folder.appending(entry).string
         if entry.hasPrefix("\(name).before-"), !entry.hasSuffix("-wal"), !entry.hasSuffix("-shm") {
           return Finding(
-            check, .warning, "a copy of an earlier state: what opened the vault then still opens it", place: path,
+            check, .warning, "a copy of an earlier state: whatever opened the vault then still opens it", place: path,
             cure: "rm \(path), once it is not needed")
         }
         return nil
@@ -140,7 +139,7 @@ struct Checkup {
   private static func unfinished(_ check: String, _ folders: [FilePath]) -> [Finding] {
     Set(folders.flatMap { AtomicFile.abandoned(in: $0) }).sorted { $0.string < $1.string }.map { path in
       Finding(
-        check, .problem, "a command that was killed left its output, perhaps with secrets in the clear", place: path.string,
+        check, .problem, "a killed command left its output, perhaps with secrets in the clear", place: path.string,
         cure: "the next command that writes a file into the folder removes it; or rm \(path)")
     }
   }
@@ -152,14 +151,19 @@ struct Checkup {
   /// A socket without a listener was left by a program that was killed.
   private func sockets(_ check: String) -> [Finding] {
     Self.entries(of: places.run).map { places.run.appending($0) }.filter(Self.isStaleSocket).map { path in
-      Finding(check, .warning, "nobody listens at the socket", place: path.string, cure: "rm \(path)")
+      Finding(check, .warning, "no program listens on the socket", place: path.string, cure: "rm \(path)")
     }
   }
 
   private static func isStaleSocket(_ path: FilePath) -> Bool {
     var facts = stat()
     guard path.withPlatformString({ lstat($0, &facts) }) == 0, facts.st_mode & S_IFMT == S_IFSOCK else { return false }
-    return UnixSocket.refuses(path.string)
+    let descriptor = coffer_local_connect(path.string, 0)
+    guard descriptor < 0 else {
+      close(descriptor)
+      return false
+    }
+    return errno == ECONNREFUSED
   }
 
   private func fileSystem(_ check: String) -> [Finding] {
@@ -167,7 +171,7 @@ struct Checkup {
       do throws(StoreError) {
         guard let path, FileFacts.exists(path.removingLastComponent()), try NetworkFileSystem.holds(path) else { return nil }
         return Finding(
-          check, .warning, "\(what) is on a network file system: slower, and as safe as the server's locks",
+          check, .warning, "\(what) is on a network file system: slower, and only as safe as the server's locks",
           place: path.string, cure: "XDG_DATA_HOME or COFFER_HOME on a local disk")
       } catch { return Finding(check, error) }
     } + preferencesFileSystem(check)
@@ -184,7 +188,7 @@ struct Checkup {
         let name = Self.withoutExchange[type] ?? NetworkFileSystem.names[type]
       else { return [] }
       let what =
-        "the preferences are on \(name): what another program saves in the moment in which a list is replaced may be lost"
+        "the preferences are on \(name): what another program saves while a list is replaced may be lost"
       return [Finding(check, .note, what, place: places.defaults.string, cure: "XDG_CONFIG_HOME on a local disk")]
     } catch { return [Finding(check, error)] }
   }
@@ -192,7 +196,7 @@ struct Checkup {
   private func editing(_ check: String) -> [Finding] {
     MemoryFolder.abandoned(places).map { path in
       Finding(
-        check, .problem, "a command that was killed left a secret in memory", place: path.string,
+        check, .problem, "a killed command left a secret in memory", place: path.string,
         cure: "the next coffer edit wipes it; or rm -r \(path)")
     }
   }
@@ -200,7 +204,7 @@ struct Checkup {
 
 struct Finding: Encodable {
   enum Severity: String, Encodable {
-    /// Worth knowing; no action is needed.
+    /// No action is needed.
     case note
     /// A protection is weaker than it could be.
     case warning
@@ -213,15 +217,13 @@ struct Finding: Encodable {
   let what: String
   let place: String?
   let cure: String
-  /// The secrets in the clear in the file at `place`; nil for another finding.
+  /// Nil for another finding.
   var secrets: PlainSecrets?
 
   private enum CodingKeys: String, CodingKey { case check, severity, what, place, cure }
 
   init(_ check: String, _ severity: Severity, _ what: String, place: String? = nil, cure: String) {
-    self.check = check
-    self.severity = severity
-    self.what = what
+    (self.check, self.severity, self.what) = (check, severity, what)
     self.place = place.map(Printable.withoutPasswords)
     self.cure = cure
   }
@@ -231,12 +233,10 @@ struct Finding: Encodable {
   }
 }
 
-/// Secrets in a file, counted for people.
 struct PlainSecrets {
   let count: Int
-  /// Of one of them: `password`.
+  /// Of one secret: `password`.
   let noun: String
   let owner: String
-  /// Whether `doctor --fix` moves them.
   let canMove: Bool
 }

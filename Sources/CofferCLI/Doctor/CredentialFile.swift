@@ -1,4 +1,3 @@
-internal import Coffer
 internal import SystemPackage
 
 /// A file in which another program keeps credentials in the clear, by its own documentation.
@@ -22,13 +21,12 @@ struct CredentialFile {
     return String(word.hasSuffix("s") ? word.dropLast() : word)
   }
 
-  /// The number of secrets, as far as their signs tell.
   func secrets(in text: String) -> Int {
     text.split(whereSeparator: \.isNewline).filter { !(variable.map($0.contains) ?? false) }
       .reduce(0) { $0 + (sign == "@" ? ($1.contains(sign) ? 1 : 0) : $1.ranges(of: sign).count) }
   }
 
-  /// The files of a user whose home is `home` and whose settings are in `config`, and the files `git` of git's `store`.
+  /// The user's settings are in `config`; `git` are the files of git's `store`.
   static func known(home: FilePath, config: FilePath, git: [FilePath]) -> [CredentialFile] {
     let git = git.map { path in
       CredentialFile(

@@ -1,19 +1,12 @@
-internal import Coffer
 internal import CofferFormats
 internal import CofferStorage
 internal import CofferTerminal
 
 enum DockerHelperSetting {
-  /// A configuration's helper for all servers.
-  private struct Setting {
-    /// The helper; nil also for an empty text or `null`.
-    let name: String?
-    /// The value's place; nil if the key is absent.
-    let value: Range<Int>?
-    let start: Int
-  }
+  /// The name is nil also for an empty text or `null`, the value's place if the key is absent.
+  private typealias Setting = (name: String?, value: Range<Int>?, start: Int)
 
-  /// The changes to the configuration `text`; none if it names coffer for all servers already.
+  /// None if it names coffer for all servers already.
   static func cuts(_ text: borrowing SecretBytes, _ place: String) throws -> [ImportedEntry.Cut] {
     let setting = try setting(text, place)
     guard setting.name == nil else { return [] }
@@ -25,7 +18,7 @@ enum DockerHelperSetting {
   /// Why docker would not ask coffer; nil if it does or will.
   static func obstacle(_ text: borrowing SecretBytes, _ place: String) throws -> String? {
     guard let helper = try setting(text, place).name, helper != "coffer" else { return nil }
-    return "docker asks another helper, \(Printable.line(helper)): remove \"credsStore\" if coffer is to take its place"
+    return "docker uses another helper, \(Printable.line(helper)): remove \"credsStore\" to use coffer instead"
   }
 
   private static func setting(_ text: borrowing SecretBytes, _ place: String) throws -> Setting {
@@ -43,7 +36,7 @@ enum DockerHelperSetting {
         if try !scanner.isNull() { name = try scanner.textOrNothing() }
         value = first..<scanner.offset
       }
-      return Setting(name: name.isEmpty ? nil : name, value: value, start: start)
+      return (name.isEmpty ? nil : name, value, start)
     }
   }
 }

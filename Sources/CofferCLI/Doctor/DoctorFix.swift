@@ -1,8 +1,6 @@
 internal import Coffer
-internal import CofferPlatform
 internal import CofferStorage
 internal import CofferTerminal
-internal import CofferVault
 internal import SystemPackage
 
 /// `coffer doctor --fix`: moves secrets in the clear into the vault, entry by entry.
@@ -31,7 +29,7 @@ final class DoctorFix {
     guard context.yes || Terminal() != nil else {
       throw Failure(
         StoreError(
-          .refused, "nobody can be asked what shall move into the vault",
+          .refused, "there is no terminal to ask what to move into the vault",
           cure: "a terminal, or --yes for all of it; nothing was changed"))
     }
     for file in files { try move(file) }
@@ -46,18 +44,15 @@ final class DoctorFix {
   private func move(_ file: CredentialFile) throws {
     guard let format = file.format else { return }
     try SecretMove(
-      file: file, format: format, context: context, items: items, ask: ask,
-      tell: { [self] name, outcome in
-        if case .kept(let reason) = outcome { add(name, file.path, reason) } else { add(name, file.path, nil) }
-      }
+      file: file, format: format, context: context, items: items, ask: ask, tell: { [self] in add($0, file.path, $1) }
     ).run()
   }
 
   private func move(_ key: PlainSecret) throws {
     let name = "\(key.domain.name)/\(key.name)"
-    guard key.isSimple else { return add(name, key.domain.file, "it stands inside a list or dictionary") }
+    guard key.isSimple else { return add(name, key.domain.file, "it is inside a list or dictionary") }
     guard key.domain.name != Settings.domain else { return add(name, key.domain.file, "it is a setting of coffer itself") }
-    guard try ask("Move \(name) out of \(key.domain.file) into the vault? Its program must read it as a secret then.") else {
+    guard try ask("Move \(name) from \(key.domain.file) into the vault? Its program must then read it as a secret.") else {
       return add(name, key.domain.file, "you said no")
     }
     _ = try items()

@@ -1,8 +1,6 @@
-internal import Coffer
 internal import CofferFormats
 internal import CofferMemory
 internal import CofferPlatform
-internal import CofferTerminal
 internal import CofferVault
 internal import SystemPackage
 
@@ -10,7 +8,6 @@ internal import SystemPackage
 struct ScrubbedFile: ~Copyable {
   /// The file itself, behind any symbolic link.
   let path: FilePath
-  /// All of it, in guarded memory.
   let text: SecretBytes
   private let status: FileStatus
   private let descriptor: Int32
@@ -31,7 +28,7 @@ struct ScrubbedFile: ~Copyable {
     do {
       let status = try FileStatus(of: descriptor, place: path)
       guard status.isRegular, status.owner == geteuid() else {
-        throw StoreError(.denied, "it is not a file of this user", place: path.string, cure: "look who made it")
+        throw StoreError(.denied, "it does not belong to this user", place: path.string, cure: "find out who created it")
       }
       let text = try SecretFile.read(descriptor, limit: largest, what: "the file", place: path.string)
       return ScrubbedFile(path, descriptor, status, text)
@@ -88,7 +85,7 @@ struct ScrubbedFile: ~Copyable {
     guard isThere, now.isEqual(to: text) else {
       throw StoreError(
         .conflict, "another program wrote the file meanwhile", place: path.string,
-        cure: "coffer doctor --fix again; what was read of it is in the vault, and the file is as that program left it")
+        cure: "coffer doctor --fix again; what was read is in the vault; the file is as that program left it")
     }
   }
 

@@ -1,26 +1,21 @@
-internal import Coffer
 internal import CofferFormats
 internal import CofferPlatform
 internal import CofferStorage
 internal import CofferTerminal
 internal import CofferVault
+internal import SystemPackage
 
 /// Moves the entries of one file into the vault. At any interruption each entry is in the file, the vault or both: the file
 /// is written only after the vault has returned each value.
 struct SecretMove {
-  enum Outcome {
-    case moved
-    /// It is in the file as before.
-    case kept(String)
-  }
-
   let file: CredentialFile
   let format: ImportFormat
   let context: Context
   /// Called only once something can move: the vault may have to be unlocked.
   let items: () throws -> VaultItems
   let ask: (String) throws -> Bool
-  let tell: (String, Outcome) throws -> Void
+  /// With the reason why the entry stays in the file; nil if it moved.
+  let tell: (String, String?) throws -> Void
 
   private enum Held {
     case nothing, all
@@ -47,7 +42,7 @@ struct SecretMove {
   func run() throws {
     let opened: ScrubbedFile
     do { opened = try ScrubbedFile.open(file.path) } catch {
-      return try tell(file.path.string, .kept(Self.reason(error)))
+      return try tell(file.path.string, Self.reason(error))
     }
     guard let entries = try entries(opened.text, opened.path.string) else { return }
     let chosen = try choose(entries, try wayBarred(opened.text, opened.path.string))
@@ -57,12 +52,12 @@ struct SecretMove {
     var cuts = chosen.flatMap(cuts)
     if format == .docker { cuts += try DockerHelperSetting.cuts(opened.text, opened.path.string) }
     if try !replace(opened, cuts) {
-      context.note("\(opened.path) is rewritten, and its old content may still be on the disk: the file has another name")
+      context.note("\(opened.path) was rewritten, but its old content may still be on the disk: the file has another name")
     }
-    for entry in chosen { try tell(entry.name.description, .moved) }
+    for entry in chosen { try tell(entry.name.description, nil) }
     if format == .gitCredentials { try GitHelperSetting(context).settle() }
     if let afterwards = file.afterwards, chosen.count == entries.count {
-      context.note("\(file.program) finds nothing there any more: \(afterwards)")
+      context.note("\(file.program) no longer finds anything there: \(afterwards)")
     }
   }
 
@@ -75,7 +70,7 @@ struct SecretMove {
     return cuts
   }
 
-  /// Writes the file without `cuts`, as ``ScrubbedFile/replace(_:)`` does; git's own file under git's lock.
+  /// Writes git's own file under git's lock.
   private func replace(_ opened: borrowing ScrubbedFile, _ cuts: [ImportedEntry.Cut]) throws -> Bool {
     guard format == .gitCredentials else { return try opened.replace(cuts) }
     let lock = try GitLock.take(opened.path)
@@ -84,28 +79,28 @@ struct SecretMove {
     return isOverwritten
   }
 
-  /// The entries of the file; nil if none can be cut out, which is reported.
+  /// Nil if none can be cut out, which is reported.
   private func entries(_ text: borrowing SecretBytes, _ place: String) throws -> [Entry]? {
     let found: ImportedEntries
     do {
       let decoded = try ImportText.read(text.duplicate(), place: place)
       guard decoded.isEqual(to: text) else {
-        try tell(file.path.string, .kept("it is not plain UTF-8"))
+        try tell(file.path.string, "it is not plain UTF-8")
         return nil
       }
       found = try format.entries(in: text, place: place)
     } catch {
       // As for an import, without an import's advice.
-      try tell(file.path.string, .kept(Self.reason(error)))
+      try tell(file.path.string, Self.reason(error))
       return nil
     }
-    for part in found.leftOut where !part.isElsewhere { try tell("\(place): \(part.entry)", .kept(part.reason)) }
+    for part in found.leftOut where !part.isElsewhere { try tell("\(place): \(part.entry)", part.reason) }
     let made = try EntryItems(found)
     return try zip(found.entries, made.parts).compactMap { entry, part in
       guard !part.items.isEmpty else { return nil }
       let parts = part.isWhole ? nil : "it has more than an item may hold"
       let unasked = format == .gitCredentials ? try GitCredentialsFile.obstacle(entry) : nil
-      let obstacle = entry.cuts.isEmpty ? "only a person can tell where it ends in the file" : parts ?? unasked
+      let obstacle = entry.cuts.isEmpty ? "it is unclear where it ends in the file" : parts ?? unasked
       return Entry(items: Array(made.items[part.items]), cuts: entry.cuts, obstacle: obstacle)
     }
   }
@@ -128,14 +123,14 @@ struct SecretMove {
       if let reason = try obstacle ?? entry.obstacle ?? follows ?? refusal(entry) {
         kept += 1
         if let server { keptServers.insert(server) }
-        try tell(entry.name.description, .kept(reason))
+        try tell(entry.name.description, reason)
       } else {
         chosen.append(entry)
       }
     }
     // docker asks its helper for all servers, so that it would no longer find entries that stay in the file.
     guard format == .docker, kept > 0 else { return chosen }
-    for entry in chosen { try tell(entry.name.description, .kept("docker keeps all in its helper or none")) }
+    for entry in chosen { try tell(entry.name.description, "docker keeps all credentials in its helper or none") }
     return []
   }
 
@@ -159,7 +154,7 @@ struct SecretMove {
 
   private func refusal(_ entry: Entry) throws -> String? {
     for item in entry.items where try held(item) == .other { return "the vault has another value of that name" }
-    return try ask("Move \(entry.name) out of \(file.path) into the vault?") ? nil : "you said no"
+    return try ask("Move \(entry.name) from \(file.path) into the vault?") ? nil : "you said no"
   }
 
   private func held(_ item: ImportedItem) throws -> Held {
@@ -191,9 +186,7 @@ struct SecretMove {
     }
   }
 
-  /// Stores the entry in one transaction, and reads it back.
-  ///
-  /// - Parameter again: also parts that the vault has already.
+  /// In one transaction, and reads it back.
   private func store(_ entry: Entry, again: Bool) throws {
     let changes = try entry.items.compactMap { item -> ItemChange? in
       switch try held(item) {
@@ -208,8 +201,43 @@ struct SecretMove {
     if !changes.isEmpty { try items().apply(changes) }
     for item in entry.items where try held(item) != .all {
       throw StoreError(
-        .conflict, "the vault did not give back what was stored", key: item.name.description, place: file.path.string,
+        .conflict, "the vault did not return the stored value", key: item.name.description, place: file.path.string,
         cure: "coffer vault verify; nothing was removed from the file")
     }
   }
+}
+
+/// The lock that git's `store` holds from reading its file to replacing it. Under the lock no line of git's is lost, and no
+/// removed line comes back. Signals that would leave the lock behind wait meanwhile.
+///
+/// Source: `lockfile.h` and `builtin/credential-store.c` of github.com/git/git.
+struct GitLock: ~Copyable {
+  private let file: FilePath
+  private let signals: HeldSignals
+
+  private init(_ file: FilePath, _ signals: consuming HeldSignals) {
+    self.file = file
+    self.signals = signals
+  }
+
+  /// Locks the file at `path`, which is no symbolic link: git follows one first.
+  ///
+  /// - Throws: `.conflict` if git has the lock; `.io`, `.denied` if none can be made.
+  static func take(_ path: FilePath) throws -> GitLock {
+    let signals = HeldSignals([SIGINT, SIGTERM, SIGHUP, SIGQUIT])
+    let file = FilePath(path.string + ".lock")
+    let descriptor = coffer_open(file.string, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0o600)
+    guard descriptor >= 0 else {
+      guard errno == EEXIST else { throw StoreError(errno: errno, "make git's lock", place: file) }
+      throw StoreError(
+        .conflict, "git is writing to the file", place: path.string,
+        cure: "coffer doctor --fix again; if no git is running, a killed one left \(file.string): remove it first")
+    }
+    close(descriptor)
+    return GitLock(file, signals)
+  }
+
+  consuming func end() {}
+
+  deinit { file.withPlatformString { _ = unlink($0) } }
 }

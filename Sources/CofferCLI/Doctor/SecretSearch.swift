@@ -1,10 +1,9 @@
 internal import Coffer
 internal import CofferDefaults
 internal import CofferFormats
-internal import CofferStorage
 internal import CofferPlatform
+internal import CofferStorage
 internal import CofferTerminal
-internal import FoundationEssentials
 internal import SystemPackage
 
 /// Secrets that any reader of a file gets.
@@ -16,7 +15,7 @@ struct SecretSearch {
       let (key, domain) = (Printable.line(secret.name), secret.domain)
       var finding = Finding(
         check, .warning, "'\(key)' of domain '\(domain.name)': \(secret.reason)", place: domain.file.string,
-        cure: "coffer set '\(key)' --secret --domain \(domain.name), and read it as a secret from then on")
+        cure: "coffer set '\(key)' --secret --domain \(domain.name); then read it as a secret")
       finding.secrets = PlainSecrets(
         count: 1, noun: "value", owner: domain.name, canMove: secret.isSimple && domain.name != Settings.domain)
       return finding
@@ -31,7 +30,7 @@ struct SecretSearch {
         let file = looked.file
         if let reason = looked.unseen {
           return Finding(
-            check, .warning, "whether \(file.owner) in the clear cannot be told: \(reason)", place: file.path.string,
+            check, .warning, "whether \(file.owner) in the clear is unknown: \(reason)", place: file.path.string,
             cure: "look at the file by hand")
         }
         let cure = file.format == nil ? file.cure : "coffer doctor --fix; or \(file.cure)"
@@ -43,38 +42,37 @@ struct SecretSearch {
   }
 
   func preferences() -> [PlainSecret] {
-    let domains: [DefaultsDomain]
-    // The check of preferences reports unreadable ones.
-    do { domains = try DefaultsDomain.list(in: context.places.defaults) } catch { return [] }
-    return domains.flatMap { domain -> [PlainSecret] in
-      let values: [String: PlainForm]
-      do { values = try context.domainAsItLies(domain.name).contents() } catch { return [] }
-      return values.sorted { $0.key < $1.key }.compactMap { key, form in
-        Self.reason(key, form).map { PlainSecret(domain: domain, name: key, form: form, reason: $0) }
+    inDomains { domain, values in
+      values.sorted { $0.key < $1.key }.compactMap { key, form in
+        Self.reason(Self.texts(key, form)).map { PlainSecret(domain: domain, name: key, form: form, reason: $0) }
       }
     }
   }
 
-  /// Likely secrets in the bytes of domains' files that are in none of the values: the first in each file.
+  /// Likely secrets in a domain's file that are in none of its values: the first in each file.
   func remnants() -> [PlainSecret] {
-    let domains: [DefaultsDomain]
-    do { domains = try DefaultsDomain.list(in: context.places.defaults) } catch { return [] }
     var seen: Set<FilePath> = []
-    return domains.flatMap { domain -> [PlainSecret] in
-      do throws(StoreError) {
-        let values = try context.domainAsItLies(domain.name).contents()
-        let present = Set(values.flatMap(Self.texts).flatMap { [$0.key, $0.text] }).union(values.keys)
-        return try domain.remnants().compactMap { file, name, form in
-          let lost = Self.texts(name, form).filter { !present.contains($0.text) }
-          guard let reason = lost.lazy.compactMap(SecretSigns.reason).first, seen.insert(file).inserted else { return nil }
-          return PlainSecret(domain: domain, name: name, form: form, reason: reason, file: file)
-        }
-      } catch { return [] }  // What cannot be read the check of preferences tells.
+    return inDomains { domain, values in
+      let current = Set(values.flatMap(Self.texts).flatMap { [$0.key, $0.text] }).union(values.keys)
+      return try domain.remnants().compactMap { file, name, form in
+        let lost = Self.texts(name, form).filter { !current.contains($0.text) }
+        guard let reason = Self.reason(lost), seen.insert(file).inserted else { return nil }
+        return PlainSecret(domain: domain, name: name, form: form, reason: reason, file: file)
+      }
     }
   }
 
-  private static func reason(_ key: String, _ form: PlainForm) -> String? {
-    texts(key, form).lazy.compactMap(SecretSigns.reason).first
+  /// Without unreadable domains, which the check of preferences reports.
+  private func inDomains(_ look: (DefaultsDomain, [String: PlainForm]) throws -> [PlainSecret]) -> [PlainSecret] {
+    do {
+      return try DefaultsDomain.list(in: context.places.defaults).flatMap { domain -> [PlainSecret] in
+        do { return try look(domain, context.domainAsItLies(domain.name).contents()) } catch { return [] }
+      }
+    } catch { return [] }
+  }
+
+  private static func reason(_ texts: [(key: String, text: String)]) -> String? {
+    texts.lazy.compactMap(SecretSigns.reason).first
   }
 
   private static func texts(_ key: String, _ form: PlainForm) -> [(key: String, text: String)] {
@@ -92,7 +90,6 @@ struct SecretSearch {
     let file: CredentialFile
     /// Why that cannot be told; nil if it does.
     let unseen: String?
-    /// The secrets in it.
     var count = 0
   }
 
@@ -110,8 +107,6 @@ struct SecretSearch {
   }
 
   /// The `store` helpers that git asks.
-  ///
-  /// - Parameter included: whether helpers in included configuration files count.
   func gitStores(included: Bool) throws -> [GitStore] {
     guard let home else { return [] }
     let standard = CredentialFile.gitStandard(home: home, config: config(home))
@@ -135,7 +130,7 @@ struct SecretSearch {
     guard let status = try FileStatus(at: path) else { return nil }
     // Opening a pipe might wait, and a device might have no end.
     guard status.isRegular else {
-      throw StoreError(.denied, "it is no regular file", place: path.string, cure: "look who made it")
+      throw StoreError(.denied, "it is not a regular file", place: path.string, cure: "find out who created it")
     }
     return String(decoding: try PlainFile.read(path.string, limit: largestFile), as: UTF8.self)
   }
@@ -158,13 +153,13 @@ struct PlainSecret {
   }
 }
 
-/// The signs of a secret among preferences. A sign is no proof: it is reported with its reason, never with the value.
+/// A sign is no proof: it is reported with its reason, never with the value.
 enum SecretSigns {
   /// Bits per character above which text is not language: long English texts have about 4.1 by this measure, base64 up to 6.
   private static let leastEntropy = 4.2
   private static let leastHexEntropy = 3.0
 
-  /// Why `value`, under `key`, may be a secret; nil without a sign.
+  /// Nil without a sign.
   static func reason(key: String, value: String) -> String? {
     guard value.utf8.count >= 6 else { return nil }
     let lowered = value.lowercased()
@@ -172,7 +167,7 @@ enum SecretSigns {
       if beginning == "-----BEGIN", !value.contains("PRIVATE KEY") { continue }
       return "the value looks like \(what)"
     }
-    if StoredName.looksLikeCredential(key), !isOrdinary(value) { return "the key's name says that it is a secret" }
+    if StoredName.looksLikeCredential(key), !isOrdinary(value) { return "the key's name suggests a secret" }
     return isRandom(value) ? "the value looks random" : nil
   }
 
@@ -211,5 +206,24 @@ enum SecretSigns {
       let share = Double(count) / Double(bytes.count)
       return sum - share * log2(share)
     }
+  }
+}
+
+/// The look of secrets that programs made.
+enum TokenForm {
+  /// Beginnings of tokens of well-known services, documented by them for scanners.
+  static let beginnings: [(String, String)] = [
+    ("ghp_", "a GitHub token"), ("gho_", "a GitHub token"), ("ghs_", "a GitHub token"), ("ghr_", "a GitHub token"),
+    ("github_pat_", "a GitHub token"), ("glpat-", "a GitLab token"), ("xoxb-", "a Slack token"), ("xoxp-", "a Slack token"),
+    ("xapp-", "a Slack token"), ("sk_live_", "a Stripe key"), ("rk_live_", "a Stripe key"), ("AKIA", "an AWS access key"),
+    ("AIza", "a Google API key"), ("npm_", "an npm token"), ("dckr_pat_", "a Docker token"), ("PVKEY1-", "a key file of a vault"),
+    ("PVID1-", "an identity of a vault"),
+    ("-----BEGIN", "a private key"), ("age-secret-key-1", "an age identity"), ("hvs.", "a HashiCorp Vault token"),
+  ]
+
+  static func begins(_ text: UnsafeRawBufferPointer) -> Bool {
+    beginnings.contains { beginning, _ in
+      text.count >= 16 && zip(text, beginning.utf8).allSatisfy { $0 == $1 }
+    } || text.starts(with: "eyJ".utf8) && text.count { $0 == UInt8(ascii: ".") } == 2
   }
 }

@@ -1,10 +1,8 @@
-internal import Coffer
 internal import CofferVault
 
 /// Finds items by the letters of words in their order, with others between them: `ghb` finds `github.com`. A lowercase word
 /// matches any case; a word with a capital only the same case.
 struct FuzzySearch {
-  /// A text to search, and the same in lowercase.
   struct Text {
     fileprivate let exact: [Character], folded: [Character]
 
@@ -24,31 +22,14 @@ struct FuzzySearch {
     }
   }
 
-  /// The items that match every word, the best first. Equal ones stay ordered by name.
-  func best(of items: ItemDescriptions) throws -> [VaultItem] {
-    var found: [(item: VaultItem, cost: Int)] = []
-    for position in 0..<items.count {
-      let item = try items[position]
-      if let cost = cost(in: Self.texts(of: item)) { found.append((item, cost)) }
-    }
-    // A sort that keeps the order of equals.
-    return found.enumerated().sorted { ($0.element.cost, $0.offset) < ($1.element.cost, $1.offset) }.map(\.element.item)
-  }
-
-  /// The texts of an item that are searched.
-  ///
-  /// - Parameter most: the characters of each text.
   static func texts(of item: VaultItem, most: Int = .max) -> [Text] {
     [item.name.description, item.metadata.label].map { Text($0.prefix(most)) }
   }
 
-  /// The indices of the texts, of which one matches each word, the best first. Equal ones stay in their order.
-  func best(of texts: [[Text]]) -> [Int] {
-    guard !words.isEmpty else { return Array(texts.indices) }
-    var found: [(index: Int, cost: Int)] = []
-    for (index, texts) in texts.enumerated() {
-      if let cost = cost(in: texts) { found.append((index, cost)) }
-    }
+  /// Indices below `count` whose `texts` match every word, the best first. Equal ones stay in their order.
+  func best(of count: Int, _ texts: (Int) throws -> [Text]) rethrows -> [Int] {
+    guard !words.isEmpty else { return Array(0..<count) }
+    let found = try (0..<count).compactMap { index in try cost(in: texts(index)).map { (index: index, cost: $0) } }
     return found.sorted { ($0.cost, $0.index) < ($1.cost, $1.index) }.map(\.index)
   }
 

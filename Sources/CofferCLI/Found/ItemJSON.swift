@@ -1,11 +1,8 @@
-internal import ArgumentParser
-internal import Coffer
-internal import CofferStorage
 internal import CofferTerminal
 internal import CofferVault
 internal import FoundationEssentials
 
-/// An item's description in JSON, without its value.
+/// An item's description without its value.
 struct ItemJSON: Encodable {
   let service: String, account: String
   /// Only for a field of an item.
@@ -20,24 +17,14 @@ struct ItemJSON: Encodable {
   let fields: [String]?
 
   init(_ item: VaultItem, fields: [String]? = nil) {
-    id = item.id.uuidString.lowercased()
-    history = item.history
-    written = Moment.text(item.written)
-    self.fields = fields
-    service = item.name.service
-    account = item.name.account
-    field = item.name.field.isEmpty ? nil : item.name.field
-    label = item.metadata.label
-    type = item.metadata.contentType
-    attributes = item.metadata.attributes
-    created = Moment.text(item.created)
-    modified = Moment.text(item.modified)
-    expires = item.metadata.expires.map(Moment.text)
-    revision = item.revision
-    bytes = item.valueBytes
+    (id, history, written, self.fields) = (item.id.uuidString.lowercased(), item.history, Moment.text(item.written), fields)
+    (service, account, field) = (item.name.service, item.name.account, item.name.field.isEmpty ? nil : item.name.field)
+    (label, type, attributes) = (item.metadata.label, item.metadata.contentType, item.metadata.attributes)
+    (created, modified) = (Moment.text(item.created), Moment.text(item.modified))
+    (expires, revision, bytes) = (item.metadata.expires.map(Moment.text), item.revision, item.valueBytes)
   }
 
-  /// The description of an item beside its attributes, in display order; `--field` reads it by these names first.
+  /// In display order; `--field` reads by these names first.
   var description: [(String, String)] {
     [
       ("service", service), ("account", account), ("label", label), ("type", type), ("created", created), ("modified", modified),
@@ -45,7 +32,7 @@ struct ItemJSON: Encodable {
     ]
   }
 
-  /// Names and values for people. An attribute with the name of another part is marked as an attribute.
+  /// For people. An attribute with the name of another part is marked as an attribute.
   var rows: [[String]] {
     let said = description
     let attributes = attributes.sorted { $0.key < $1.key }.map { name, value in

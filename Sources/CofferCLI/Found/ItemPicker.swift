@@ -1,41 +1,28 @@
-internal import Coffer
 internal import CofferTerminal
 internal import CofferVault
 
-/// An item that a person picked, and its use.
-struct PickedItem {
-  enum Action {
-    /// The command's own.
-    case verb
-    /// Its one-time code, or its user name, on the clipboard.
-    case code, user
-  }
-
-  let item: VaultItem
-  let action: Action
-}
-
 /// Lets a person pick an item: from a list that narrows as one types, or by number at a terminal that cannot draw one.
 struct ItemPicker {
-  /// The lines that fit on a screen together.
+  /// The keys for an item's one-time code and its user name.
+  static let code: Character = "o", user: Character = "u"
   private static let mostNumbered = 20
 
   let items: [VaultItem]
-  /// The text of an item in the numbered list.
-  var text: (VaultItem) -> String = { $0.name.description }
+  var text: (VaultItem) -> String = { item in
+    item.metadata.label.isEmpty ? item.name.description : "\(item.name.description)  \(item.metadata.label)"
+  }
   /// The items with a one-time code, if codes and user names may be picked too.
   var codes: Set<ItemName>?
 
-  /// - Parameter verb: the effect of Enter.
-  /// - Returns: nil if there are too many items for this terminal.
+  /// - Returns: the item and the key that chose it, if not Enter; nil if there are too many for this terminal.
   /// - Throws: ``Failure/interrupted`` for control-C and, without a message, for Esc; the failures of ``Terminal/line(_:)``.
-  func choose(_ verb: String, at terminal: borrowing Terminal) throws -> PickedItem? {
+  func choose(_ verb: String, at terminal: borrowing Terminal) throws -> (item: VaultItem, key: Character?)? {
     guard Terminal.hasScreen else {
       guard items.count <= Self.mostNumbered else { return nil }
-      return PickedItem(item: items[try number(at: terminal)], action: .verb)
+      return (items[try number(at: terminal)], nil)
     }
     guard case .chosen(let row, let key) = try terminal.answer(list(verb)) else { throw Failure.said(.interrupted) }
-    return PickedItem(item: items[row], action: key == "o" ? .code : key == "u" ? .user : .verb)
+    return (items[row], key)
   }
 
   private func list(_ verb: String) -> Picker {
@@ -43,14 +30,14 @@ struct ItemPicker {
     let texts = items.map { FuzzySearch.texts(of: $0, most: 200) }
     let actions = codes.map { codes in
       [
-        Picker.Action("o", "code") { codes.contains(items[$0].name) ? nil : "this item has no one-time code" },
-        Picker.Action("u", "user name") { items[$0].name.account.isEmpty ? "this item has no user name" : nil },
+        Picker.Action(Self.code, "code") { codes.contains(items[$0].name) ? nil : "this item has no one-time code" },
+        Picker.Action(Self.user, "user name") { items[$0].userName.isEmpty ? "this item has no user name" : nil },
       ]
     }
     return Picker("Which item?", verb: verb, actions: actions ?? []) { row in
       (items[row].name.description, items[row].metadata.label)
     } find: { typed in
-      FuzzySearch(typed.split(separator: " ").map(String.init)).best(of: texts)
+      FuzzySearch(typed.split(separator: " ").map(String.init)).best(of: texts.count) { texts[$0] }
     }
   }
 
@@ -64,8 +51,8 @@ struct ItemPicker {
       let answer = try terminal.line(question)
       if let number = Int(answer), choices.indices.contains(number - 1) { return number - 1 }
       if let found = choices.firstIndex(of: answer) { return found }
-      question = "A number from 1 to \(choices.count), please: "
+      question = "Enter a number from 1 to \(choices.count): "
     }
-    throw Failure.usage("none of them was chosen", try: "the command again, with the account")
+    throw Failure.usage("no item was chosen", try: "the command again, with the account")
   }
 }

@@ -1,16 +1,14 @@
-internal import Coffer
 internal import CofferFormats
 internal import CofferPlatform
 internal import CofferTerminal
 internal import CofferVault
 internal import FoundationEssentials
 
-/// Items, one per line.
 enum ItemTable {
-  /// Items that are printed together: enough for few system calls, few enough to be held.
+  /// Printed together: enough for few system calls, few enough to be held.
   private static let chunk = 512
 
-  /// Prints items; JSON includes the names of their fields, and a terminal marks them.
+  /// JSON includes the names of fields, and a terminal marks them.
   static func show(_ items: [VaultItem], json: Bool, _ fields: [ItemName: [String]]) throws {
     try show(items.count, json: json, fields) { items[$0] }
   }
@@ -19,7 +17,7 @@ enum ItemTable {
     try show(items.count, json: json, fields) { try items[$0] }
   }
 
-  /// Prints each item as it comes to a program, so that only some of them are held at once.
+  /// Each as it comes to a program, so that only some are held at once.
   private static func show(
     _ count: Int, json: Bool, _ fields: [ItemName: [String]], _ item: (Int) throws -> VaultItem
   ) throws {
@@ -36,7 +34,6 @@ enum ItemTable {
       expires: item.metadata.expires)
   }
 
-  /// The line of an item or a preference for a program.
   static func row(_ name: String, store: String, label: String = "", modified: Date? = nil, expires: Date? = nil) -> [String] {
     [name, store, label, modified.map(Moment.text) ?? "", expires.map(Moment.text) ?? ""]
   }
@@ -45,7 +42,7 @@ enum ItemTable {
     guard count > 0 else { return try Output.line("[]") }
     for start in stride(from: 0, to: count, by: chunk) {
       let end = min(count, start + chunk)
-      // Without the brackets of each part, the parts form one list.
+      // Without their brackets the parts form one list.
       let rows = try (start..<end).map { position in
         let item = try item(position)
         return ItemJSON(item, fields: fields[item.name] ?? [])
@@ -55,7 +52,6 @@ enum ItemTable {
     }
   }
 
-  /// For a person, with marks for secret fields, and for new and expired items.
   private static func table(_ items: [VaultItem], _ fields: [ItemName: [String]], _ time: LocalTime = LocalTime()) -> Table {
     Table(
       columns: [
@@ -88,5 +84,8 @@ enum ItemTable {
 }
 
 extension VaultItem {
+  /// The attribute `user`, which imports store beside another account, or the account.
+  var userName: String { metadata.attributes["user"] ?? name.account }
+
   func hasExpired(at now: Date) -> Bool { metadata.expires.map { $0 <= now } ?? false }
 }

@@ -1,6 +1,4 @@
-internal import Coffer
 internal import CofferFormats
-internal import CofferPlatform
 internal import CofferTerminal
 internal import CofferVault
 
@@ -22,7 +20,6 @@ struct ItemTree {
 
   private struct Entry {
     let item: VaultItem
-    /// The parts of its service that are not printed yet.
     var parts: ArraySlice<String>
 
     init(_ item: VaultItem) {
@@ -43,7 +40,6 @@ struct ItemTree {
       self.parts = (parts + [part])[...]
     }
 
-    /// The entry without its first part.
     var inner: Entry {
       var entry = self
       entry.parts.removeFirst()
@@ -57,7 +53,6 @@ struct ItemTree {
     }
   }
 
-  /// A line, and the entries below it.
   private struct Branch {
     var name: String
     var entries: [Entry]
@@ -68,15 +63,17 @@ struct ItemTree {
   private func lines(_ entries: [Entry], after stem: String? = nil) -> [String] {
     let branches = branches(of: entries)
     let names = branches.map { Printable.line($0.name) }
-    let width = zip(names, branches).filter { !$1.isFolder }.map { Cells.count($0.0) }.filter { $0 <= Self.widest }.max() ?? 0
+    let width = zip(names, branches).filter { !$1.isFolder }.map { Cells.count($0.0) }.filter { $0 <= widest }.max() ?? 0
     return zip(names, branches).enumerated().flatMap { number, row -> [String] in
       let (name, branch) = row
       let isLast = number == branches.count - 1
       let head = stem.map { $0 + (isLast ? Sign.lastBranch : .branch).text(display) } ?? ""
       guard branch.isFolder else {
-        let accounts = branch.entries.map(account).filter { !$0.isEmpty }.joined(separator: ", ")
+        let isOnly = branch.entries.count == 1
+        let accounts = branch.entries.map { account($0, isOnly: isOnly) }.joined(separator: ", ")
         guard !accounts.isEmpty else { return [head + name] }
-        return [head + name + TextWidth.blanks(max(width - Cells.count(name), 0) + 2) + accounts]
+        let shown = fitted(name, accounts, after: head)
+        return [head + shown + TextWidth.blanks(max(width - Cells.count(shown), 0) + 2) + accounts]
       }
       let below = stem.map { $0 + (isLast ? "    " : Sign.stem.text(display)) } ?? ""
       return [head + name + "/"] + lines(branch.entries, after: below)
@@ -84,7 +81,14 @@ struct ItemTree {
   }
 
   /// A longer name does not move the accounts of others to the right.
-  private static let widest = 40
+  private var widest: Int { display.isTerminal ? min(40, display.width / 2) : 40 }
+
+  /// `name`, cut if it would leave no room for `accounts`, but never below half the screen.
+  private func fitted(_ name: String, _ accounts: String, after head: String) -> String {
+    guard display.isTerminal else { return name }
+    let room = display.width - Cells.count(head) - 2 - Cells.count(accounts)
+    return Cells.shorten(name, to: max(room, widest - Cells.count(head)), display)
+  }
 
   /// The services and the folders among `entries`. A folder with one entry is written as part of its name.
   private func branches(of entries: [Entry]) -> [Branch] {
@@ -105,8 +109,8 @@ struct ItemTree {
     }
   }
 
-  private func account(_ entry: Entry) -> String {
-    let name = Printable.line(entry.item.name.account)
+  private func account(_ entry: Entry, isOnly: Bool) -> String {
+    let name = entry.item.name.account.isEmpty && !isOnly ? "''" : Printable.line(entry.item.name.account)
     let hasCode = fields[entry.item.name]?.contains(OneTimeURI.field) ?? false
     return [name, hasCode ? Sign.code.text(display) : ""].filter { !$0.isEmpty }.joined(separator: " ")
   }

@@ -1,16 +1,14 @@
 internal import ArgumentParser
 internal import FoundationEssentials
 
-/// A command as its declaration has it: what help and manual pages are made of.
+/// What help and manual pages are made of.
 struct CommandDefinition {
-  /// The command's words, `coffer` first.
+  /// `coffer` first.
   let words: [String]
   let type: any ParsableCommand.Type
-  /// Its arguments, in the order of the declaration, without hidden ones and options that have no effect there.
+  /// Without hidden ones and options that have no effect there.
   let arguments: [ArgumentDefinition]
 
-  /// - Parameter names: the words after `coffer`.
-  /// - Throws: where the parser's own description of the command cannot be read.
   init(_ names: [String], _ type: any ParsableCommand.Type) throws {
     words = ["coffer"] + names
     self.type = type
@@ -18,7 +16,7 @@ struct CommandDefinition {
     arguments = try ArgumentDefinition.all(of: Self.alone(type)).filter { !idle.contains($0.name ?? "") }
   }
 
-  /// A command with the arguments of `type`. A family has none of its own, and the parser would describe all its commands too.
+  /// A group has no arguments of its own, and the parser would describe all its commands too.
   private static func alone(_ type: any ParsableCommand.Type) -> any ParsableCommand.Type {
     guard !type.configuration.subcommands.isEmpty else { return type }
     return type.configuration.version.isEmpty ? Family.self : VersionedFamily.self
@@ -31,17 +29,16 @@ struct CommandDefinition {
 
   var configuration: CommandConfiguration { type.configuration }
   var name: String { words.joined(separator: " ") }
-  /// The words after `coffer`.
   var path: String { words.dropFirst().joined(separator: " ") }
   var isFamily: Bool { !configuration.subcommands.isEmpty }
 
-  /// The commands of a family by their groups, the first of which may have no name.
+  /// The commands of a group by title; the first may have none.
   var groups: [(title: String, commands: [any ParsableCommand.Type])] {
     ([("", configuration.ungroupedSubcommands)] + configuration.groupedSubcommands.map { ($0.name, $0.subcommands) })
       .map { ($0.0, $0.1.filter { $0.configuration.shouldDisplay }) }.filter { !$0.1.isEmpty }
   }
 
-  /// The commands of a family, and theirs, which do something.
+  /// The commands below a group that do something.
   func leaves() throws -> [CommandDefinition] {
     guard isFamily else { return [self] }
     return try groups.flatMap(\.commands).flatMap { next in
@@ -49,7 +46,7 @@ struct CommandDefinition {
     }
   }
 
-  /// The options in their sections, in the order of the declaration. Those that open the vault are in a topic of their own.
+  /// In the order of the declaration. Those that open the vault are in a topic of their own.
   var sections: [(title: String, options: [ArgumentDefinition])] {
     var sections: [(title: String, options: [ArgumentDefinition])] = []
     for option in arguments where option.kind != .positional && !option.opensVault {
@@ -72,8 +69,8 @@ struct CommandDefinition {
     return isFamily ? "\(name) COMMAND" : ([name] + positionals.map(\.use) + ["[options]"]).joined(separator: " ")
   }
 
-  /// The command's own options that its first page of help shows, in the order of the declaration: at most 12, the required
-  /// ones before those that an example of the command has, and those before all others.
+  /// On the first page of help: at most 12, the required ones before those of an example, and those before all others, each
+  /// in the order of the declaration.
   var everyday: [ArgumentDefinition] {
     let own = arguments.filter { $0.kind != .positional && !$0.opensVault && !$0.isCommon }
     let examples = Set(Example.of(path).flatMap { $0.line.split(separator: " ").map(String.init) })
@@ -104,11 +101,10 @@ struct ArgumentDefinition: Decodable {
     return (tool.command.arguments ?? []).filter(\.shouldDisplay)
   }
 
-  /// `list`, `file`, `directory` or `custom`: how a shell completes it; nil where it cannot.
+  /// `list`, `file`, `directory` or `custom`; nil where a shell cannot complete it.
   var completion: String? { completionKind?.keys.first ?? allValues.map { _ in "list" } }
-  /// The words that it takes, where there are few.
   var values: [String]? { allValues ?? completionKind?["list"]?.values }
-  /// The long name; nil for a positional argument.
+  /// Nil for a positional argument.
   var name: String? { names?.last { $0.kind == "long" }?.name }
   /// Whether it is one of ``UnlockingOptions``.
   var opensVault: Bool { sectionTitle.map { $0.hasPrefix("Unlocking") || $0 == "Secrets that exist" } ?? false }
@@ -117,7 +113,6 @@ struct ArgumentDefinition: Decodable {
 
   /// `-q, --quiet`, `--home DIR`, `SERVICE`.
   var label: String { marked.replacing("`", with: "") }
-  /// The same with its names marked as typed words.
   var marked: String {
     [spellings.map { "`\($0)`" }.joined(separator: ", "), value ?? ""].filter { !$0.isEmpty }.joined(separator: " ")
   }
@@ -134,10 +129,9 @@ struct ArgumentDefinition: Decodable {
     return kind == .flag ? nil : name.contains(where: \.isUppercase) ? name : name.uppercased().replacing("> <", with: " ")
   }
 
-  /// Its purpose, with its default.
+  /// With its default.
   var text: String { [abstract, defaultValue.map { "[default: \($0)]" }].compactMap(\.self).joined(separator: " ") }
 
-  /// As it stands in a line of usage.
   var use: String {
     let word = (value ?? "") + (isRepeating ? " …" : "")
     return isOptional ? "[\(word)]" : word

@@ -1,7 +1,7 @@
 internal import CofferTerminal
 
-/// A piece of a page of help: paragraphs, lists, tables and code, as in the pages of the catalogue. Typed words stand between
-/// grave accents. A page is made once, and displayed at a terminal, in a pipe or as a manual page.
+/// A piece of a page of help, as in the catalogue. Typed words stand between grave accents. A page is displayed at a
+/// terminal, in a pipe or as a manual page.
 enum HelpMarkup {
   case title(String)
   case usage(String)
@@ -12,9 +12,9 @@ enum HelpMarkup {
   case code([String])
   case examples([Example])
 
-  static func blocks(of text: String) -> [HelpMarkup] {
+  static func blocks(of text: ArraySlice<Substring>) -> [HelpMarkup] {
     var blocks: [HelpMarkup] = []
-    var lines = text.split(separator: "\n", omittingEmptySubsequences: false)[...]
+    var lines = text
     while let line = lines.first {
       if line.isEmpty {
         lines = lines.dropFirst()
@@ -51,7 +51,7 @@ enum HelpMarkup {
     line.split(separator: "|").map { linked($0.drop { $0 == " " }.description.trimmedEnd) }
   }
 
-  /// The text with the help that says the same in the place of a link.
+  /// A link becomes the help that says the same.
   private static func linked(_ text: String) -> String {
     links.reduce(text) { $0.replacing("<doc:\($1.page)>", with: "`\($1.help)`") }
   }
@@ -61,7 +61,6 @@ enum HelpMarkup {
     ("CommandLineRun", "coffer help run"), ("Agent", "coffer help agent --all"),
   ]
 
-  /// The page of `blocks`.
   static func text(_ blocks: [HelpMarkup], for display: Display) -> String {
     blocks.map { block in
       if case .title = block { block.text(for: display) + "\n" } else { block.text(for: display) + "\n\n" }
@@ -88,7 +87,7 @@ enum HelpMarkup {
     }
   }
 
-  /// Each line with its purpose beside it, or above it where one has no room.
+  /// The purpose stands beside its line, or above it without room.
   private static func text(_ examples: [Example], for display: Display) -> String {
     let width = TextWidth.of(display)
     let column = (examples.map(\.line.count).max() ?? 0) + 4

@@ -1,22 +1,18 @@
 internal import ArgumentParser
 internal import CofferTerminal
 
-/// The help of one command.
 struct HelpPage {
   let command: CommandDefinition
-  /// Whether it has all that there is to say, as a manual page; else it has what is wanted every day.
+  /// Complete, as a manual page, and not for every day.
   let isWhole: Bool
 
   /// Of most terminals, with a line for the prompt.
   private static let screen = 23
 
-  /// Prints it, at a terminal by the pager where it is longer than the screen.
   func show() throws { try Pager.show(text(for: .output)) }
 
   func text(for display: Display) throws -> String { HelpMarkup.text(try blocks(for: display), for: display) }
 
-  /// - Parameter display: the reader, whose screen the help of a family fits on.
-  /// - Throws: where the parser's own description of the options cannot be read.
   func blocks(for display: Display) throws -> [HelpMarkup] {
     let usage: [HelpMarkup] = isRoot && !isWhole ? [] : [.usage(command.usage)]
     let head = usage + [.paragraph(command.configuration.abstract)] + section("Examples", Example.of(command.path))

@@ -1,6 +1,6 @@
 /// The macros of man(7).
 enum Roff {
-  /// `blocks` as lines of a page. In a part of a page its titles are below the part's.
+  /// The titles of a part are below its own.
   static func lines(of blocks: [HelpMarkup], inPart: Bool = false) -> [String] {
     var lines: [String] = []
     for line in blocks.flatMap({ Self.lines(of: $0, inPart) }) {
@@ -51,7 +51,7 @@ enum Roff {
     return line.hasPrefix(".") ? #"\&"# + line : line
   }
 
-  /// `text` for a page, with bold words in place of grave accents.
+  /// With bold words in place of grave accents.
   private static func marked(_ text: String) -> String {
     text.split(separator: "`", omittingEmptySubsequences: false).enumerated().map { position, part in
       position % 2 == 0 || part.isEmpty ? escaped(String(part)) : bold(String(part))

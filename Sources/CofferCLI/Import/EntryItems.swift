@@ -1,4 +1,3 @@
-internal import Coffer
 internal import CofferFormats
 internal import CofferStorage
 internal import CofferTerminal
@@ -7,7 +6,8 @@ internal import FoundationEssentials
 
 /// Makes items of entries.
 ///
-/// The service is the host of the first address, else the title; the account is the user name; the label is the title.
+/// The service is the host of the first address, with the scheme unless it is https, else the title; the account is the user
+/// name; the label is the title.
 /// Addresses, folder and tags become attributes (`url`, `folder`, `tag:NAME`), secrets beside the value become fields.
 /// ``leftOut`` lists the parts that an item cannot hold, ``renamed`` the changed names.
 struct EntryItems {
@@ -15,7 +15,7 @@ struct EntryItems {
   /// Each entry's items, and whether they are all of it.
   private(set) var parts: [(items: Range<Int>, isWhole: Bool)] = []
   private(set) var leftOut: [LeftOut]
-  /// The names that differ from the file's, each with the new one.
+  /// Each with its new name.
   private(set) var renamed: [String] = []
   private var taken: [ItemName: Int] = [:]
   private let history: Int
@@ -40,7 +40,7 @@ struct EntryItems {
   }
 
   private mutating func add(_ entry: ImportedEntry) throws {
-    guard entry.hasSecret else { return leftOut.append(LeftOut(Self.shown(entry), LeftOut.empty)) }
+    guard entry.hasSecret || entry.isKept else { return leftOut.append(LeftOut(Self.shown(entry), LeftOut.empty)) }
     if let value = entry.value, value.bytes.count > VaultItem.largestValue {
       return leftOut.append(LeftOut(Self.shown(entry), LeftOut.tooLarge))
     }
@@ -56,44 +56,47 @@ struct EntryItems {
       if expires > Date() { metadata.expires = expires } else { metadata.attributes["expired"] = Moment.text(expires) }
     }
     fields += try describe(entry, in: &metadata)
-    var form = try entry.value ?? SecretForm(SecretBytes(zeros: 0))
-    form.metadata = metadata
-    addFormer(of: entry, to: name, as: metadata)
+    let form = try (entry.value ?? SecretForm(SecretBytes(zeros: 0))).with(metadata)
+    addPrevious(of: entry, to: name, as: metadata)
     items.append(ImportedItem(name: name, form: form, created: entry.created, modified: entry.modified))
     try add(fields, to: name, of: entry)
     for date in entry.unreadDates { leftOut.append(LeftOut(Self.shown(entry), part: date, LeftOut.unreadDate)) }
   }
 
   /// Adds the newest earlier passwords as previous versions, oldest first. One without a date counts as older.
-  private mutating func addFormer(of entry: ImportedEntry, to name: ItemName, as metadata: ItemMetadata) {
-    let dated = entry.former.enumerated().sorted {
+  private mutating func addPrevious(of entry: ImportedEntry, to name: ItemName, as metadata: ItemMetadata) {
+    let dated = entry.previous.enumerated().sorted {
       ($0.element.date ?? .distantPast, $0.offset) < ($1.element.date ?? .distantPast, $1.offset)
     }.map(\.element)
     // KeePass keeps a version for each change of the entry, most of them with the same password.
     let following = dated.dropFirst().map { Optional($0.password) } + [entry.value]
-    let former = zip(dated, following).filter { one, next in !(next?.bytes.isEqual(to: one.password.bytes) ?? false) }.map(\.0)
-    let fitting = former.filter { $0.password.bytes.count <= VaultItem.largestValue }
+    let previous = zip(dated, following).filter { one, next in !(next?.bytes.isEqual(to: one.password.bytes) ?? false) }.map(\.0)
+    let fitting = previous.filter { $0.password.bytes.count <= VaultItem.largestValue }
     let kept = fitting.suffix(history)
-    for (count, reason) in [
-      (former.count - fitting.count, LeftOut.tooLarge), (fitting.count - kept.count, LeftOut.formerPasswords),
-    ] where count > 0 { leftOut.append(LeftOut(Self.shown(entry), reason, count: count)) }
+    for (count, part, reason) in [
+      (previous.count - fitting.count, "previous passwords", LeftOut.tooLarge),
+      (fitting.count - kept.count, "", LeftOut.previousPasswords),
+    ] where count > 0 { leftOut.append(LeftOut(Self.shown(entry), part: part, reason, count: count)) }
+    var metadata = metadata
+    // The date belongs to the current password.
+    metadata.expires = nil
     for (password, date) in kept {
-      var form = password
-      form.metadata = metadata
-      // The date was of the present password.
-      form.metadata.expires = nil
+      let form = password.with(metadata)
       items.append(
-        ImportedItem(name: name, form: form, created: entry.created, modified: date ?? entry.created, isFormer: true))
+        ImportedItem(name: name, form: form, created: entry.created, modified: date ?? entry.created, isPrevious: true))
     }
   }
 
   // MARK: Names
 
   private mutating func name(of entry: ImportedEntry) throws -> ItemName {
-    let wantedService = entry.service ?? entry.urls.lazy.compactMap(WebAddress.host).first ?? entry.title
+    // A helper would give an empty value as the password of the host.
+    let host = entry.hasSecret ? entry.urls.lazy.compactMap(Self.host).first : nil
+    let wantedService = entry.service ?? host ?? entry.title
     let named = [wantedService, entry.title].map(Self.oneLine).first { !$0.isEmpty }
     var service = Self.cut(named ?? "untitled", to: Self.longestName)
-    if AuthAccounts.isOwn(service: service) { service = "imported.\(service)" }
+    let isOwn = AuthAccounts.isOwn(service: service)
+    if isOwn { service = "imported.\(service)" }
     let account = Self.cut(Self.oneLine(entry.user), to: Self.longestName)
     let wanted = try ItemName(service: service, account: account)
     var name = wanted
@@ -104,12 +107,27 @@ struct EntryItems {
     }
     taken[name, default: 0] += 1
     if name != wanted {
-      renamed.append("'\(Self.shown(entry))' becomes '\(name)': another entry has the name '\(wanted)'")
+      renamed.append("'\(Self.shown(entry))' becomes '\(Self.shown(name))': another entry has the name '\(Self.shown(wanted))'")
     } else if service != wantedService || account != entry.user {
-      renamed.append("'\(Self.shown(entry))' becomes '\(name)': its own name is empty, too long or has a control character")
+      let reason = isOwn ? "its own name is reserved" : "its own name is empty, too long or has a control character"
+      renamed.append("'\(Self.shown(entry))' becomes '\(Self.shown(name))': \(reason)")
     }
     return name
   }
+
+  /// The host, where the helpers look for a credential of https; with its scheme for another, which must not get it. Nil
+  /// without a certain host.
+  private static func host(of url: String) -> String? {
+    let scheme = url.firstRange(of: "://")
+    // `github.com/login`, as people type it.
+    guard scheme != nil || (!url.contains(" ") && url.prefix { $0 != "/" }.contains(".")) else { return nil }
+    // A path such as `/@ada` makes no host uncertain that is known to end before it.
+    let authority = url[(scheme?.upperBound ?? url.startIndex)...].prefix { !"/?#".contains($0) }
+    guard let origin = Origin("\(scheme.map { url[..<$0.lowerBound] } ?? "https")://\(authority)") else { return nil }
+    return origin.scheme == "https" ? origin.host : origin.name
+  }
+
+  private static func shown(_ name: ItemName) -> String { cut(name.description, to: 200) }
 
   private static func shown(_ entry: ImportedEntry) -> String {
     let label = cut(oneLine(entry.label), to: 200)
@@ -140,7 +158,7 @@ struct EntryItems {
 
   // MARK: Attributes and fields
 
-  /// Gives the item its attributes; those without room become fields.
+  /// Attributes without room become fields.
   private mutating func describe(_ entry: ImportedEntry, in metadata: inout ItemMetadata) throws -> [ImportedEntry.Field] {
     var said = entry.urls.filter { !$0.isEmpty }.enumerated().map { ($0 == 0 ? "url" : "url \($0 + 1)", $1) }
     if !entry.folder.isEmpty { said.append(("folder", entry.folder)) }
@@ -178,8 +196,7 @@ struct EntryItems {
         continue
       }
       names.insert(name)
-      var form = field.secret
-      form.metadata = ItemMetadata(contentType: field.isFile ? "application/octet-stream" : "text/plain")
+      let form = field.secret.with(ItemMetadata(contentType: field.isFile ? "application/octet-stream" : "text/plain"))
       items.append(
         ImportedItem(name: try item.field(named: name), form: form, created: entry.created, modified: entry.modified))
       if field.isOtherSeed { leftOut.append(LeftOut(Self.shown(entry), part: name, LeftOut.otherCodes)) }
@@ -193,7 +210,7 @@ struct EntryItems {
     let short = Self.cut(Self.oneLine(name), to: Self.longestFieldName)
     guard ItemMetadata.isOwn(attribute: short) else { return short.isEmpty ? other : short }
     let free = "imported.\(short)"
-    renamed.append("'\(short)' of '\(Self.shown(entry))' becomes '\(free)': such names are Coffer's own")
+    renamed.append("'\(short)' of '\(Self.shown(entry))' becomes '\(free)': such names are reserved")
     return free
   }
 
@@ -202,22 +219,5 @@ struct EntryItems {
     var number = 2
     while isTaken("\(name) (\(number))") { number += 1 }
     return "\(name) (\(number))"
-  }
-}
-
-enum WebAddress {
-  /// The host of `url` in lower case, with its port, if any; nil without a host.
-  static func host(_ url: String) -> String? {
-    let rest: Substring
-    if let scheme = url.firstRange(of: "://") {
-      rest = url[scheme.upperBound...]
-    } else {
-      // `github.com/login`, as people type it.
-      guard !url.contains(" "), url.prefix(while: { $0 != "/" }).contains(".") else { return nil }
-      rest = url[...]
-    }
-    let authority = rest.prefix { !"/?#\\".contains($0) }
-    let host = authority.lastIndex(of: "@").map { authority[authority.index(after: $0)...] } ?? authority
-    return host.isEmpty ? nil : host.lowercased()
   }
 }

@@ -1,7 +1,6 @@
 internal import ArgumentParser
 internal import Coffer
 internal import CofferFormats
-internal import CofferPlatform
 internal import CofferStorage
 internal import CofferTerminal
 
@@ -35,7 +34,7 @@ enum ImportFormat: String, ExpressibleByArgument, CaseIterable {
     }
   }
 
-  /// The program's usual place for its files; nil for an export, which may be anywhere.
+  /// Nil for an export, which may be anywhere.
   var usualPlace: String? {
     let variable = ProcessEnvironment.value
     let home = variable("HOME") ?? ""
@@ -47,7 +46,7 @@ enum ImportFormat: String, ExpressibleByArgument, CaseIterable {
     case .docker: return (variable("DOCKER_CONFIG") ?? "\(home)/.docker") + "/config.json"
     case .aws: return variable("AWS_SHARED_CREDENTIALS_FILE") ?? "\(home)/.aws/credentials"
     case .gh: return (variable("GH_CONFIG_DIR") ?? (variable("XDG_CONFIG_HOME") ?? "\(home)/.config") + "/gh") + "/hosts.yml"
-    case .json, .env, .coffer, .bitwarden, .onePassword, .keepass, .chrome, .firefox, .secretService: return nil
+    default: return nil
     }
   }
 
@@ -77,8 +76,6 @@ enum ImportFormat: String, ExpressibleByArgument, CaseIterable {
 
 extension ImportFormat {
   /// The entries of a text file. If a program writes several kinds of files, the first character tells them apart.
-  ///
-  /// - Throws: `.damaged`, naming the line and never its text.
   func entries(in text: borrowing SecretBytes, place: String) throws -> ImportedEntries {
     let first = text.withUnsafeBytes { $0.first { $0 > 0x20 } }
     let isJSON = first == UInt8(ascii: "{") || first == UInt8(ascii: "[")
@@ -100,8 +97,6 @@ extension ImportFormat {
 
 extension ImportFormat {
   /// The format of `file`, if its content leaves no doubt.
-  ///
-  /// - Throws: `.damaged` for JSON that ends too early to tell.
   static func recognized(in file: borrowing SecretBytes, place: String) throws -> ImportFormat? {
     let columns: [String]
     do { columns = try CSVEntries.columns(file, place: place) } catch let error as StoreError where error.kind == .damaged {
@@ -122,7 +117,7 @@ extension ImportFormat {
     }
   }
 
-  /// Decided by the first name in a JSON object that only one program uses.
+  /// By the first name in a JSON object that only one program uses.
   private static func ofObject(_ raw: UnsafeRawBufferPointer, _ place: String) throws -> ImportFormat? {
     var scanner = JSONScanner(raw, place: place)
     var format: ImportFormat?

@@ -1,4 +1,3 @@
-internal import Coffer
 internal import CofferFormats
 internal import CofferPlatform
 internal import CofferSecretService
@@ -11,12 +10,13 @@ struct ImportSource {
   /// The limit of a file in bytes: some hundred thousand items. Guarded memory holds it whole.
   static let largestFile = 64 << 20
 
-  /// The items and all remarks about them.
   struct Found {
     let format: ImportFormat
     let place: String
     var items: [ImportedItem]
     var leftOut: [LeftOut] = [], renamed: [String] = []
+    /// What the vault holds already, under these names.
+    var unchanged: [ItemName] = []
 
     /// Removes attributes that only Coffer may set. A login from a file would be renewed at the file's server, with this
     /// vault's secrets for it.
@@ -44,13 +44,14 @@ struct ImportSource {
   let service: String?
   let firstLineOnly: Bool
   let other: OtherVaultOptions
+  let acceptsOlderKey: Bool
   let context: Context
 
   private var file: String { path ?? format?.usualPlace ?? "" }
 
   private var otherVault: OtherVault? {
     guard (format ?? Self.format(ofFileAt: file)) == .coffer else { return nil }
-    return OtherVault(path: file, options: other, context: context)
+    return OtherVault(path: file, options: other, acceptsOlderKey: acceptsOlderKey, context: context)
   }
 
   /// Refuses a program's name in place of a file, and a folder that is no store, before a passphrase is asked for.
@@ -60,10 +61,7 @@ struct ImportSource {
         "there is no file '\(path)', and \(program.rawValue) is a program",
         try: "--from \(program.rawValue)? coffer import --from \(program.rawValue)\(program.hasUsualPlace ? "" : " FILE")")
     }
-    switch format ?? Self.format(ofFileAt: file) {
-    case .pass, .gopass: try PassStore(folder: FilePath(file)).check()
-    default: break
-    }
+    if [.pass, .gopass].contains(format ?? Self.format(ofFileAt: file)) { try PassStore(folder: FilePath(file)).check() }
   }
 
   func isCopy() throws -> Bool { try otherVault.map { try $0.locked().id == context.lockedVault().id } ?? false }
@@ -73,14 +71,8 @@ struct ImportSource {
     if let otherVault { return try otherVault.found(progress, beside: own).withoutLogins() }
     let place = file == "-" ? "standard input" : file
     switch format ?? Self.format(ofFileAt: file) {
-    case .pass:
-      let store = PassStore(folder: FilePath(file))
-      return try found(
-        .pass, place, store.entries(.pass, firstLineOnly: firstLineOnly, progress: progress, note: context.note))
-    case .gopass:
-      let store = PassStore(folder: FilePath(file))
-      return try found(
-        .gopass, place, store.entries(.gopass, firstLineOnly: firstLineOnly, progress: progress, note: context.note))
+    case .pass: return try found(.pass, place, stored(.pass, progress))
+    case .gopass: return try found(.gopass, place, stored(.gopass, progress))
     case .secretService:
       let keyring = try OtherKeyring()
       var found = Found(format: .secretService, place: keyring.owner.description, items: keyring.items).withoutLogins()
@@ -98,12 +90,16 @@ struct ImportSource {
     }
   }
 
+  private func stored(_ style: PassBody.Style, _ progress: Progress) throws -> ImportedEntries {
+    try PassStore(folder: FilePath(file)).entries(style, firstLineOnly: firstLineOnly, progress: progress, note: context.note)
+  }
+
   private func content(_ file: String) throws -> SecretBytes {
     do {
       guard file == "-" else { return try SecretReader.file(file, limit: Self.largestFile, what: "the file") }
       return try SecretReader.read(0, limit: Self.largestFile, what: "the file", place: "standard input")
     } catch var failure as Failure where failure.kind == StoreError.Kind.tooLarge(limit: 0).word {
-      failure.cure = "check that it is an export of passwords; export in several parts what is; nothing was imported"
+      failure.cure = "check that it is an export of passwords, and export it in parts; nothing was imported"
       throw failure
     }
   }
@@ -111,13 +107,13 @@ struct ImportSource {
   private func parse(_ text: borrowing SecretBytes, _ place: String) throws -> Found {
     let recognized = try format ?? (service == nil ? ImportFormat.recognized(in: text, place: place) : .env)
     guard let format = recognized else {
-      throw Failure.usage("the file does not tell what program it is of", try: "--from, with the program's name")
+      throw Failure.usage("the file's format is unknown", try: "--from, with the program's name")
     }
     switch format {
     case .json: return Found(format: .json, place: place, items: try JSONItems.read(text, place: place)).withoutLogins()
     case .env:
       let items = try EnvItems.read(text, service: service ?? "", place: place) { name in
-        context.note("'\(name)' is a reference already, and stays in the file")
+        context.note("'\(name)' is already a reference and stays in the file")
       }
       return Found(format: .env, place: place, items: items)
     default: return try found(format, place, format.entries(in: text, place: place))
@@ -129,9 +125,9 @@ struct ImportSource {
     return Found(format: format, place: place, items: items.items, leftOut: items.leftOut, renamed: items.renamed)
   }
 
-  // MARK: What a path leads to
+  // MARK: The target of a path
 
-  /// The format of the file or folder without a look at its text.
+  /// Without a look at its text.
   private static func format(ofFileAt path: String) -> ImportFormat? {
     guard path != "-" else { return nil }
     var facts = stat()

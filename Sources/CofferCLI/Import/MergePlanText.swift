@@ -1,9 +1,8 @@
-internal import Coffer
 internal import CofferFormats
 internal import CofferTerminal
 internal import CofferVault
 
-/// A merge's effects, for a person and as a program's answer.
+/// For a person, and as a program's answer.
 struct MergePlanText {
   let report: MergeReport
 
@@ -16,10 +15,10 @@ struct MergePlanText {
     let (here, there) = (conflicts(.this), conflicts(.other))
     let rows = [
       ("new", report.added.count, ""), ("newer there", report.updated.count, ""),
-      ("in conflict", here, "this vault's stays"), ("in conflict", there, "the other vault's comes"),
+      ("in conflict", here, "this vault's stays"), ("in conflict", there, "the other vault's is taken"),
       ("renamed", report.renamed.count, ""), ("deleted there", report.deleted.count, ""),
       ("kept as is", report.kept.count, "newer here, or deleted"), ("the same", report.same, ""),
-      ("aligned", report.aligned, "the same, but written later there: its times and id come"),
+      ("aligned", report.aligned, "the same, but written later there: its times and id are taken"),
     ].filter { $0.1 > 0 }.map { ["  \($0.0)", grouped($0.1), $0.2] }
     let left = leftOut.map { ["  left out", grouped($0.number), $0.reason] }
     return Columns.align(rows + left, for: .errors)
@@ -46,7 +45,7 @@ struct MergePlanText {
     }
   }
 
-  /// The remarks beside the rows: the place of a losing value, previous names, and omitted items.
+  /// Beside the rows: the place of a losing value, previous names, and omitted items.
   var remarks: [String] {
     report.conflicts.map(Self.remark)
       + report.renamed.map { "'\(Printable.line($0.from.description))' becomes '\(Printable.line($0.to.description))'" }
@@ -54,14 +53,14 @@ struct MergePlanText {
   }
 
   private static func remark(_ conflict: MergeReport.Conflict) -> String {
-    let winner = conflict.winner == .this ? "this vault's value stays" : "the other vault's value comes"
-    let kept = conflict.kept.map { "; \(CommandText.vault("revert", conflict.name, String($0))) brings the other one back" }
+    let winner = conflict.winner == .this ? "this vault's value stays" : "the other vault's value is taken"
+    let kept = conflict.kept.map { "; \(CommandText.item("revert", conflict.name, String($0))) brings the other one back" }
     return "'\(Printable.line(conflict.name.description))' was changed in both: \(winner)\(kept ?? "")"
   }
 
   private static func remark(_ undated: MergeReport.Renamed) -> String {
     let (from, to) = (Printable.line(undated.from.description), Printable.line(undated.to.description))
-    return "'\(to)' stays of two names: no time tells that '\(from)' is the later one"
+    return "kept the name '\(to)': nothing shows that '\(from)' is newer"
   }
 
   private func conflicts(_ winner: MergeReport.Conflict.Winner) -> Int { report.conflicts.count { $0.winner == winner } }
@@ -76,9 +75,9 @@ struct MergePlanText {
 extension MergeReport.Reason {
   fileprivate var words: String {
     switch self {
-    case .login: "a login, or what else ends with a session"
-    case .withoutValue: "without a value: another program made it so"
-    case .unsoundName: "with a name that no item gets"
+    case .login: "a login or session value"
+    case .withoutValue: "without a value: another program wrote it"
+    case .unsoundName: "with an invalid name"
     case .noRoom: LeftOut.tooMany
     }
   }

@@ -4,9 +4,8 @@ internal import CofferFormats
 internal import CofferPlatform
 internal import CofferTerminal
 internal import CofferVault
-internal import SystemPackage
 
-/// Secrets for a vault that is imported or merged. Without any the terminal is asked.
+/// Secrets for a vault beside this one. Without any the terminal is asked.
 struct OtherVaultOptions: ParsableArguments {
   @Option(help: ArgumentHelp("Read the other vault's passphrase from this open descriptor.", valueName: "n"))
   var otherPassphraseFd: Int32?
@@ -16,22 +15,64 @@ struct OtherVaultOptions: ParsableArguments {
   var otherKeyFile: String?
   @Option(help: ArgumentHelp("Open the other vault with the recovery code in this file.", valueName: "path"))
   var otherRecoveryFile: String?
-  @Flag(help: "Also a copy of this vault under an older key: whoever had that key can have made it.") var olderKey = false
 
-  var isEmpty: Bool {
-    otherPassphraseFd == nil && otherPassphraseFile == nil && otherKeyFile == nil && otherRecoveryFile == nil
-  }
+  var isEmpty: Bool { unlocking.isEmpty }
 
   func validate() throws {
     guard otherPassphraseFd == nil || otherPassphraseFile == nil else {
-      throw ValidationError("give the other passphrase by --other-passphrase-fd or by --other-passphrase-file, not by both")
+      throw ValidationError("give --other-passphrase-fd or --other-passphrase-file, not both")
+    }
+  }
+
+  fileprivate var unlocking: UnlockingOptions {
+    var options = UnlockingOptions()
+    // A negative number is no descriptor, and must not become that of standard input.
+    let number = otherPassphraseFd.map { UInt64(exactly: $0) ?? .max }
+    (options.passphraseNumber, options.passphraseFile) = (number, otherPassphraseFile)
+    (options.keyFile, options.recoveryFile, options.identity) = (otherKeyFile, otherRecoveryFile, nil)
+    (options.invitation, options.minGeneration, options.noAgent) = ([], nil, false)
+    return options
+  }
+
+  /// For the vault at `place`, to write to it: unlike one that is only read, it is compared with this machine's pins.
+  func context(of place: String, beside own: Context) throws -> Context {
+    var unlocking = unlocking
+    unlocking.noAgent = own.unlocking?.noAgent ?? false
+    let other = try Context(
+      home: own.variables["COFFER_HOME"], vault: place, quiet: own.quiet, json: own.json, yes: own.yes, unlocking: unlocking)
+    // It names the vault that commands open by themselves.
+    other.places.expectation = nil
+    try other.checkName()
+    guard try !OtherVault.isPlace(own.places.vault, other.places.vault) else {
+      throw Failure.usage("--to-vault names the vault that the item is in", try: "another vault; coffer vault use lists names")
+    }
+    return other
+  }
+
+  /// The items of the vault that `context` is for.
+  func items(_ context: Context) throws -> VaultItems {
+    do { return try context.items() } catch var failure as Failure where failure.status == .locked {
+      failure.cure = OtherVault.waysToUnlock
+      throw failure
     }
   }
 }
 
+extension ArgumentHelp {
+  static var olderCopy: ArgumentHelp {
+    "Allow a copy of this vault under an older key; anyone who had that key can have made it."
+  }
+}
+
 struct OtherVault {
+  fileprivate static let waysToUnlock = """
+    one of --other-passphrase-file PATH, --other-passphrase-fd N, --other-key-file PATH, --other-recovery-file PATH; or \
+    a terminal to ask at
+    """
+
   let path: String
   let options: OtherVaultOptions
+  let acceptsOlderKey: Bool
   let context: Context
 
   /// Opens it with the options; else with `own`, which opened this vault and may open a copy of it; else with a person's
@@ -43,10 +84,10 @@ struct OtherVault {
     beside vault: borrowing UnlockedVault, orWith own: borrowing Credentials = Credentials()
   ) throws -> UnlockedVault {
     let other = try unlocked(isCopy: locked().id == vault.id, own)
-    do throws(StoreError) { try vault.checkCopy(other, acceptingOlderKey: options.olderKey) } catch {
+    do throws(StoreError) { try vault.checkCopy(other, acceptingOlderKey: acceptsOlderKey) } catch {
       guard error.remedy == .acceptOlderCopy, let terminal = Terminal() else { throw error }
       Output.message("\(Printable.text(error.what)).")
-      guard try terminal.confirm("Take over what is in it all the same?") else { throw error }
+      guard try terminal.confirm("Use its items anyway?") else { throw error }
     }
     return other
   }
@@ -75,15 +116,15 @@ struct OtherVault {
   /// - Throws: `.refused` if it is the vault at `place`, under any path.
   func checkIsAnother(than place: VaultPlace) throws {
     try checkPath()
-    guard try isPlace(place, VaultPlace.given(path)) else { return }
+    guard try Self.isPlace(place, VaultPlace.given(path)) else { return }
     throw StoreError(
-      .refused, "it is the vault itself", place: path,
-      cure: "the path of another vault, or --vault with that of the one to merge into")
+      .refused, "this is the vault itself", place: path,
+      cure: "the path of another vault, or --vault with the vault to merge into")
   }
 
   private func checkPath() throws { if VaultPlace(path).url == nil { try GivenPath.check(path) } }
 
-  private func isPlace(_ place: VaultPlace, _ other: VaultPlace) throws -> Bool {
+  fileprivate static func isPlace(_ place: VaultPlace, _ other: VaultPlace) throws -> Bool {
     switch (place.path, other.path) {
     case (let own?, let path?):
       guard let own = try FileStatus(at: own), let other = try FileStatus(at: path) else { return false }
@@ -108,7 +149,7 @@ struct OtherVault {
     var items: [ImportedItem] = []
     var leftOut: [LeftOut] = []
     try vault.forEachItem(withFields: true) { item in
-      leftOut.append(LeftOut(item.name.description, "has no value: another program made it so"))
+      leftOut.append(LeftOut(item.name.description, "has no value: another program wrote it"))
     } _: { item, form in
       items.append(ImportedItem(name: item.name, form: form, created: item.created, modified: item.modified))
     }
@@ -116,15 +157,7 @@ struct OtherVault {
   }
 
   private func credentials(for vault: LockedVault) throws -> Credentials {
-    let sources = CredentialSources(context)
-    var found = Credentials()
-    if let descriptor = options.otherPassphraseFd {
-      found.passphrase = try sources.passphrase(fromDescriptor: descriptor)
-    } else if let path = options.otherPassphraseFile {
-      found.passphrase = try sources.passphrase(fromFile: path)
-    }
-    if let path = options.otherKeyFile { found.keyFile = try sources.keyFile(path) }
-    if let path = options.otherRecoveryFile { found.recoveryCode = try sources.recoveryCode(path) }
+    var found = try CredentialSources(context).secrets(of: options.unlocking)
     let kinds = Set(vault.slots.map(\.kind))
     let wantsMore = found.isEmpty || (found.passphrase == nil && found.keyFile != nil && !kinds.contains(.keyFile))
     if wantsMore, context.questions == .anywhere, let terminal = Terminal() {
@@ -134,10 +167,7 @@ struct OtherVault {
       throw Failure(
         StoreError(
           .locked, "the other vault is locked and there is nothing to unlock it with", place: path,
-          cure: """
-            one of --other-passphrase-file PATH, --other-passphrase-fd N, --other-key-file PATH, --other-recovery-file PATH; or \
-            a terminal to ask at
-            """))
+          cure: Self.waysToUnlock))
     }
     return found
   }

@@ -1,4 +1,3 @@
-internal import Coffer
 internal import CofferFormats
 internal import CofferStorage
 internal import CofferTerminal
@@ -29,7 +28,6 @@ struct PassStore {
   ///
   /// The last part of an entry's path is the account, the rest the service; an entry at the top is only a service.
   ///
-  /// - Parameter firstLineOnly: only the password, without the lines below it.
   /// - Throws: `.notFound` without a store or gpg; `.damaged`, naming the entry that gpg could not decrypt.
   func entries(_ style: PassBody.Style, firstLineOnly: Bool, progress: Progress, note: (String) -> Void) throws -> ImportedEntries
   {
@@ -60,30 +58,25 @@ struct PassStore {
     }
     guard isStore else {
       throw StoreError(
-        .notFound, "the folder is no pass store: it has no .gpg-id and no *.gpg file", place: folder.string,
+        .notFound, "the folder is not a pass store: it has no .gpg-id and no *.gpg file", place: folder.string,
         cure: "name the store's folder, or the file that another program exported")
     }
   }
 
-  var isStore: Bool { PassFolders(root: folder, suffix: Self.suffix).isStore }
-
-  private func names(_ note: (String) -> Void) throws -> [String] {
-    let names = try PassFolders(root: folder, suffix: Self.suffix).names(note)
-    guard !names.isEmpty else {
-      throw StoreError(.notFound, "the folder has no entries of pass", place: folder.string, cure: "give the store's folder")
-    }
-    return names
-  }
-
   private static func decrypt(_ file: FilePath, _ name: String) throws -> SecretBytes {
-    let answer = try gpg(
-      ["--quiet", "--batch", "--status-fd", "\(CapturedCommand.notesDescriptor)", "--decrypt", "--", file.string], name)
+    let answer: CapturedCommand
+    do {
+      answer = try CapturedCommand.run(
+        ["gpg", "--quiet", "--batch", "--status-fd", "\(CapturedCommand.notesDescriptor)", "--decrypt", "--", file.string])
+    } catch let failure as Failure where failure.status == .commandNotFound {
+      throw StoreError(.notFound, "gpg, which decrypts entries, is not installed", key: name, cure: "install gnupg")
+    }
     // A truncated file may end with status 0 and no output: gpg must say that it decrypted all of it.
     guard answer.status == 0, answer.notes.contains("DECRYPTION_OKAY") else {
       throw StoreError(
         .damaged,
         answer.status == 0
-          ? "gpg found no whole message in the entry: it was cut off"
+          ? "the entry is cut off: gpg found no whole message"
           : "gpg could not decrypt the entry (status \(answer.status))",
         key: name, place: file.string,
         cure: answer.status == 0
@@ -91,29 +84,24 @@ struct PassStore {
     }
     return try answer.output.duplicate()
   }
-
-  private static func gpg(_ words: [String], _ name: String) throws -> CapturedCommand {
-    do { return try CapturedCommand.run(["gpg"] + words) } catch let failure as Failure where failure.status == .commandNotFound {
-      throw StoreError(.notFound, "gpg, which decrypts the entries, is not installed", key: name, cure: "install gnupg")
-    }
-  }
 }
 
-/// The entries of a pass store by their paths, found as pass finds them: through symbolic links, hidden or not.
-struct PassFolders {
-  let root: FilePath
-  let suffix: String
+// MARK: Paths
 
+extension PassStore {
   private static let others: Set = [".git", ".gitattributes", ".gitignore", ".gpg-id", ".extensions", ".public-keys"]
 
-  /// The sorted names.
+  /// The sorted names of the entries, found as pass finds them: through symbolic links, hidden or not.
   ///
   /// - Parameter note: called for files that are no entries, and for a folder that leads back to one above it.
   /// - Throws: ``/CofferPlatform/StoreError`` for anything unreadable, including a dangling link: nothing is left out
   ///   silently.
-  func names(_ note: (String) -> Void) throws -> [String] {
+  private func names(_ note: (String) -> Void) throws -> [String] {
     var names: [String] = []
     try walk("", above: [], &names, note)
+    guard !names.isEmpty else {
+      throw StoreError(.notFound, "the folder has no entries of pass", place: folder.string, cure: "give the store's folder")
+    }
     return names.sorted()
   }
 
@@ -122,17 +110,16 @@ struct PassFolders {
 
   /// Whether it has a `.gpg-id`, or an entry among the first that are found. An unreadable folder counts as empty.
   var isStore: Bool {
-    guard !FileFacts.exists(root.appending(".gpg-id")) else { return true }
+    guard !FileFacts.exists(folder.appending(".gpg-id")) else { return true }
     var folders = [""], looked = 0
     while looked < Self.mostLooked, !folders.isEmpty {
-      let folder = folders.removeFirst()
+      let below = folders.removeFirst()
       looked += 1
       do {
-        for entry in try entries(folder) {
-          let name = folder.isEmpty ? entry : "\(folder)/\(entry)"
-          switch try facts(root.pushing(FilePath(name))).st_mode & S_IFMT {
+        for name in try entries(below) {
+          switch try facts(name).st_mode & S_IFMT {
           case S_IFDIR: folders.append(name)
-          case S_IFREG where entry.hasSuffix(suffix): return true
+          case S_IFREG where name.hasSuffix(Self.suffix): return true
           default: looked += 1
           }
         }
@@ -141,10 +128,10 @@ struct PassFolders {
     return false
   }
 
-  private func entries(_ folder: String) throws -> [String] {
+  private func entries(_ below: String) throws -> [String] {
     // By its real path: the file manager does not look behind a link that is the folder itself.
-    try FileManager.default.contentsOfDirectory(atPath: root.pushing(FilePath(folder)).appending(".").string)
-      .filter { !Self.others.contains($0) }.sorted()
+    try FileManager.default.contentsOfDirectory(atPath: folder.pushing(FilePath(below)).appending(".").string)
+      .filter { !Self.others.contains($0) }.sorted().map { below.isEmpty ? $0 : "\(below)/\($0)" }
   }
 
   private struct Identity: Hashable {
@@ -153,24 +140,23 @@ struct PassFolders {
     init(_ facts: stat) { (device, inode) = (facts.st_dev, facts.st_ino) }
   }
 
-  private func walk(_ folder: String, above: [Identity], _ names: inout [String], _ note: (String) -> Void) throws {
-    let identity = Identity(try facts(root.pushing(FilePath(folder))))
+  private func walk(_ below: String, above: [Identity], _ names: inout [String], _ note: (String) -> Void) throws {
+    let identity = Identity(try facts(below))
     guard !above.contains(identity) else {
-      return note("the folder \(Printable.line(folder)) leads back to one above it, and is not followed")
+      return note("the folder \(Printable.line(below)) leads back to a parent and is not followed")
     }
-    for entry in try entries(folder) {
-      let name = folder.isEmpty ? entry : "\(folder)/\(entry)"
-      let found = try facts(root.pushing(FilePath(name)))
-      switch found.st_mode & S_IFMT {
+    for name in try entries(below) {
+      switch try facts(name).st_mode & S_IFMT {
       case S_IFDIR: try walk(name, above: above + [identity], &names, note)
-      case S_IFREG where entry.hasSuffix(suffix): names.append(String(name.dropLast(suffix.count)))
-      default: note("\(Printable.line(name)) is no entry of pass, and is left out")
+      case S_IFREG where name.hasSuffix(Self.suffix): names.append(String(name.dropLast(Self.suffix.count)))
+      default: note("\(Printable.line(name)) is not an entry of pass and is left out")
       }
     }
   }
 
-  private func facts(_ path: FilePath) throws(StoreError) -> stat {
+  private func facts(_ name: String) throws(StoreError) -> stat {
     var facts = stat()
+    let path = folder.pushing(FilePath(name))
     guard path.withPlatformString({ stat($0, &facts) }) == 0 else {
       throw StoreError(errno: errno, "look at the entry, or at what it links to", place: path)
     }

@@ -16,7 +16,7 @@ enum DescriptionForm {
     let form = try text.utf8Span.span.bytes.withUnsafeBytes { try SecretBytes(copying: $0) }
     let edited = try Editor.edit(form, limit: 1 << 20, places: context.places)
     guard let lines = edited.withUnsafeBytes({ PlainBytes.text($0) }) else {
-      throw Failure.usage("the form is not UTF-8 any more", try: "an editor set to UTF-8; nothing was changed")
+      throw Failure.usage("the form is no longer UTF-8", try: "an editor set to UTF-8; nothing was changed")
     }
     return try lines.hasSameBytes(as: text) ? item.metadata : read(lines, of: item)
   }
@@ -24,7 +24,7 @@ enum DescriptionForm {
   static func text(of item: VaultItem) -> String {
     let metadata = item.metadata
     var lines = [
-      "# What describes \(Printable.line(item.name.description)). Lines that begin with # do not count; what is removed is "
+      "# Properties of \(Printable.line(item.name.description)). Lines that begin with # are ignored; what is removed is "
         + "cleared.",
       "# expires: 30d, 12h, 2026-12-31 or never. attribute: name=value, a line each.",
       "label: \(escaped(metadata.label))", "type: \(escaped(metadata.contentType))",
@@ -52,7 +52,7 @@ enum DescriptionForm {
 
   private static func take(_ line: Substring, of item: VaultItem, into metadata: inout ItemMetadata) throws(Failure) {
     guard let colon = line.unicodeScalars.firstIndex(of: ":") else {
-      throw .usage("it is not name: text", try: "label, type, expires or attribute")
+      throw .usage("it is not 'name: text'", try: "label, type, expires or attribute")
     }
     var value = line[line.unicodeScalars.index(after: colon)...]
     if value.unicodeScalars.first == " " { value = value[value.unicodeScalars.index(after: value.startIndex)...] }
@@ -90,7 +90,7 @@ enum DescriptionForm {
     try Attributes.checkFree(name)
     let value = unescaped(text[text.unicodeScalars.index(after: equals)...])
     guard metadata.attributes.updateValue(value, forKey: name) == nil else {
-      throw .usage("the attribute '\(name)' is there twice", try: "one line for each name")
+      throw .usage("the attribute '\(name)' is given twice", try: "one line for each name")
     }
   }
 

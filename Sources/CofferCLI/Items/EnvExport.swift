@@ -1,11 +1,10 @@
-internal import Coffer
 internal import CofferFormats
 internal import CofferStorage
 internal import CofferTerminal
 internal import CofferVault
 
 enum EnvExport {
-  /// Prints `NAME=coffer://service/NAME` for each item.
+  /// `NAME=coffer://service/NAME` for each item.
   static func references(_ items: VaultItems, services: [String]) throws {
     let found = try items.list().filter { isWanted($0, services) }
     try check(found.map(\.name))
@@ -13,7 +12,7 @@ enum EnvExport {
     try Output.write(lines.joined())
   }
 
-  /// Prints `NAME='value'` for each item, once all are known to be printable.
+  /// `NAME='value'` for each item, once all are known to be printable.
   static func values(_ vault: borrowing OpenedVault, services: [String], _ context: Context) throws {
     var found: [(name: ItemName, form: SecretForm)] = []
     try vault.forEachItem {
@@ -23,7 +22,7 @@ enum EnvExport {
     }
     try check(found.map(\.name))
     for (name, form) in found where !form.bytes.withUnsafeBytes({ UTF8Validity.isValid($0) && !$0.contains(0) }) {
-      throw StoreError(.unencodable, "the value is no text", key: name.description, cure: "--format json carries any bytes")
+      throw StoreError(.unencodable, "the value is not text", key: name.description, cure: "--format json carries any bytes")
     }
     try refuseShellVariables(found)
     for (name, form) in found {
@@ -42,12 +41,12 @@ enum EnvExport {
     for name in names {
       guard isVariable(name.account) else {
         throw StoreError(
-          .invalidName, "the account is no name of a variable", key: name.description,
+          .invalidName, "the account is not a valid variable name", key: name.description,
           cure: "--service chooses items whose accounts are; coffer rename gives another")
       }
       guard seen.insert(name.account).inserted else {
         throw StoreError(
-          .ambiguous, "two services have a variable of this name", key: name.account, cure: "--service chooses one of them")
+          .ambiguous, "two services have a variable with this name", key: name.account, cure: "--service chooses one of them")
       }
     }
   }
@@ -56,7 +55,7 @@ enum EnvExport {
   private static func refuseShellVariables(_ found: [(name: ItemName, form: SecretForm)]) throws(StoreError) {
     for (name, _) in found where ShellVariables.own(name.account) {
       throw StoreError(
-        .unencodable, "the account is a variable of a shell's own, which would not be read back", key: name.description,
+        .unencodable, "the account is a variable that shells set themselves", key: name.description,
         cure: "--format json, or coffer rename to another account")
     }
   }

@@ -1,4 +1,4 @@
-internal import Coffer
+internal import ArgumentParser
 internal import CofferStorage
 internal import CofferTerminal
 internal import CofferVault
@@ -49,14 +49,18 @@ enum FieldName {
     guard let name else { return }
     guard !described.contains(name), name.first != mark else {
       throw .usage(
-        "'\(Printable.line(name))' is no name for a secret field: --field \(Printable.line(name)) would mean something else",
+        "'\(Printable.line(name))' is not a valid field name: --field \(Printable.line(name)) means something else",
         try: "another name")
     }
   }
 }
 
-extension FieldOption {
-  /// - Throws: `.notFound`.
+/// `--field` of commands about an item, or one of its fields.
+struct FieldOption: ParsableArguments {
+  @Option(help: ArgumentHelp("This secret field of the item, instead of its value.", valueName: "name")) var field: String?
+
+  func name(in name: ItemName) throws -> ItemName { try field.map { try name.field(named: FieldName.secret($0)) } ?? name }
+
   func item(in item: VaultItem, _ items: VaultItems) throws -> VaultItem {
     guard let field else { return item }
     guard let found = try items.item(name(in: item.name)) else { throw StoreError.noField(field, of: item.name) }
@@ -68,6 +72,6 @@ extension StoreError {
   static func noField(_ field: String, of name: ItemName) -> StoreError {
     StoreError(
       .notFound, "the item has no field of that name", key: field,
-      cure: "\(CommandText.vault("show", name.item)) lists its fields")
+      cure: "\(CommandText.item("show", name.item)) lists its fields")
   }
 }

@@ -1,4 +1,3 @@
-internal import Coffer
 internal import CofferStorage
 internal import CofferTerminal
 internal import CofferVault
@@ -13,20 +12,15 @@ struct ItemWords {
   var description: String { (account ?? "").isEmpty ? service : "\(service)/\(account ?? "")" }
 
   /// Checks the names before any question for secrets.
-  ///
-  /// - Throws: `.invalidName`; a usage failure for an invalid reference.
   func check() throws { _ = try name() }
 
-  /// - Throws: the errors of ``item(in:)``; `.expired`.
   func value(in items: VaultItems) throws -> SecretForm {
     if let whole = try whole(in: items) { return try items.value(of: whole.name) }
     let (service, account) = try named()
     return try items.value(service: service, account: account)
   }
 
-  /// The name of an item that exists or can be restored.
-  ///
-  /// - Throws: `.notFound`; `.ambiguous`.
+  /// The item exists or can be restored.
   func knownName(in items: VaultItems) throws -> ItemName {
     if let whole = try whole(in: items) { return whole.name }
     let (service, account) = try named()
@@ -40,7 +34,7 @@ struct ItemWords {
   func named() throws(Failure) -> (service: String, account: String?) {
     guard !isExact, Reference.isMeant(by: service) else { return (service, account) }
     guard account == nil else {
-      throw .usage("a reference names the account too, and another one was given", try: "the reference alone")
+      throw .usage("the reference already names the account", try: "the reference alone")
     }
     let reference = try Reference(service)
     guard reference.attribute == nil else {
@@ -51,8 +45,6 @@ struct ItemWords {
   }
 
   /// The name of a new item: the last slash of a single word divides it, unless the word is a URL.
-  ///
-  /// - Throws: `.invalidName`; a usage failure for an invalid reference.
   func name() throws -> ItemName {
     let (service, account) = try named()
     guard account == nil, !Self.hasScheme(service), let slash = service.lastIndex(of: "/"), slash > service.startIndex else {
@@ -71,8 +63,6 @@ struct ItemWords {
   }
 
   /// Like ``item(in:)``, without a guess; nil if there is none.
-  ///
-  /// - Throws: `.ambiguous`.
   func itemIfAny(in items: VaultItems) throws -> VaultItem? {
     if let whole = try whole(in: items) { return whole }
     let (service, account) = try named()
@@ -80,8 +70,6 @@ struct ItemWords {
   }
 
   /// The named item, or the only one of the service.
-  ///
-  /// - Throws: `.notFound`; `.ambiguous`.
   func item(in items: VaultItems) throws -> VaultItem {
     if let whole = try whole(in: items) { return whole }
     let (service, account) = try named()
@@ -89,14 +77,31 @@ struct ItemWords {
   }
 
   /// The item whose name was given as one word, `service/account`; nil if the word is a service, or has no slash.
-  ///
-  /// - Throws: `.ambiguous` if the word is both.
   func whole(in items: VaultItems) throws -> VaultItem? {
-    guard account == nil, service.contains("/"), !Reference.isMeant(by: service), let found = try split(items) else { return nil }
+    try there(of: pairs, in: items).found.first.map { try checked($0, items) }
+  }
+
+  /// The name to store under: of the item that the words name without a guess, else `written`, with its host in the spelling
+  /// that is there. A service alone is a new name, although it has items.
+  func stored(as written: ItemName, in items: VaultItems) throws -> ItemName {
+    let (service, account) = try named()
+    let (found, spelled) = try there(of: [(service, account ?? "")] + pairs, in: items)
+    guard found.count < 2 else { throw VaultItems.ambiguous(found.map(\.name), service) }
+    if let item = found.first { return try account != nil || item.name.account.isEmpty ? item.name : checked(item, items).name }
+    // Perhaps the printed name of another writer's item.
+    if written.description.contains("\\"),
+      let item = try items.itemIfAny(service: written.service, account: written.account)
+    {
+      return item.name
+    }
+    return spelled.contains(written) ? written : spelled.first { $0.account == written.account } ?? written
+  }
+
+  private func checked(_ found: VaultItem, _ items: VaultItems) throws -> VaultItem {
     guard try items.find(ItemQuery(service: service)).isEmpty else {
       throw StoreError(
-        .ambiguous, "this is a service, and an item of the service '\(Printable.line(found.name.service))' too", key: service,
-        cure: "name the account in a word of its own; '' is the empty one")
+        .ambiguous, "this is both a service and an item of the service '\(Printable.line(found.name.service))'", key: service,
+        cure: "give the account as a separate word; '' is the empty one")
     }
     return found
   }
@@ -110,9 +115,7 @@ struct ItemWords {
     }.filter { !$0.service.isEmpty && !$0.account.isEmpty }
   }
 
-  /// The name of a restorable deleted item: the given one, or, without an account, the service's only one.
-  ///
-  /// - Throws: `.ambiguous`.
+  /// Without an account, the service's only one.
   func deletedName(in items: VaultItems) throws -> ItemName {
     let (service, account) = try named()
     let whole = try items.deletedName(service: service, account: account)
@@ -124,22 +127,30 @@ struct ItemWords {
     return whole
   }
 
-  private func split(_ items: VaultItems) throws -> VaultItem? {
-    for pair in pairs {
-      if let found = try items.item(ItemName(service: pair.service, account: pair.account)) { return found }
+  /// The first item of `names`; else all that have the host in another spelling, and the names with each spelling.
+  private func there(
+    of names: [(service: String, account: String)], in items: VaultItems
+  ) throws -> (found: [VaultItem], spelled: [ItemName]) {
+    for (service, account) in names {
+      if let item = try items.item(ItemName(service: service, account: account)) { return ([item], []) }
     }
-    for pair in pairs {
-      if let found = try items.ofHost(pair.service, pair.account).first { return found }
-    }
-    return nil
+    let spelled = try items.spellings(of: names)
+    return (try spelled.compactMap(items.item), spelled)
   }
 }
 
 extension ItemName {
-  /// Whether the word of a list means this item: its service, a folder above it, or its whole name. Hosts have no case.
+  /// Whether the word of a list means this item: its service, a folder above it, or its whole name.
   func isMeant(by word: String) -> Bool {
-    let folder = word.hasSuffix("/") ? word : word + "/"
-    if (service + "/").utf8.starts(with: folder.utf8) || description.hasSameBytes(as: word) { return true }
-    return service.contains(".") && (service + "/").lowercased().hasPrefix(folder.lowercased())
+    isBelow(word.hasSuffix("/") ? word : word + "/") || description.hasSameBytes(as: word)
+  }
+
+  /// Whether its service is `folder`, which ends with a slash, or below it. A host at the beginning has no case.
+  func isBelow(_ folder: String) -> Bool {
+    let own = (service + "/").utf8.prefix(folder.utf8.count)
+    let host = folder.utf8.prefix { $0 != UInt8(ascii: "/") }
+    guard host.contains(UInt8(ascii: ".")) else { return own.elementsEqual(folder.utf8) }
+    return own.dropFirst(host.count).elementsEqual(folder.utf8.dropFirst(host.count))
+      && String(decoding: own.prefix(host.count), as: UTF8.self).lowercased() == String(host)?.lowercased()
   }
 }

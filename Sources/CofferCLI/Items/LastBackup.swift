@@ -22,7 +22,6 @@ struct LastBackup {
     } catch {}
   }
 
-  /// Nil if none is remembered.
   init?(of vault: VaultID, _ places: Places) {
     let name = Self.name(vault, places)
     do {

@@ -1,18 +1,22 @@
 internal import Coffer
+internal import CofferFormats
 internal import CofferPlatform
 internal import CofferTerminal
 
-/// The name of something that the command line is about to store.
+/// A name that the command line is about to store.
 enum NewName {
   /// Refuses a name that looks like another, because a part of it is invisible or reverses the text.
   ///
   /// Only here, where a person chooses a name. The library permits more: a program may store such a name, and an existing
   /// item can be shown, renamed and deleted.
   static func check(_ text: String, as role: String) throws(Failure) {
+    guard role != "service" || text != LoginItems.pointers else {
+      throw .usage("the service '\(text)' is Coffer's own", try: "another name")
+    }
     let shown = text.spelledOut()
     guard shown != text else { return }
     throw .usage(
-      "the \(role) '\(shown)' has a character that is not seen or changes the direction of text, and would look like another",
+      "the \(role) '\(shown)' has a character that is invisible or changes the direction of text, and would look like another",
       try: "the name without it")
   }
 

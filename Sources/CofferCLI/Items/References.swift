@@ -19,9 +19,7 @@ struct Reference: Hashable, CustomStringConvertible {
   static func isMeant(by text: String) -> Bool { text.utf8.starts(with: scheme.utf8) }
 
   init(service: String, account: String?, attribute: String? = nil) {
-    self.service = service
-    self.account = account
-    self.attribute = attribute
+    (self.service, self.account, self.attribute) = (service, account, attribute)
   }
 
   /// - Throws: a usage failure that names the defect of `text`, which is no secret.
@@ -68,7 +66,7 @@ struct Reference: Hashable, CustomStringConvertible {
       switch byte {
       case UInt8(ascii: "?"), UInt8(ascii: "#"):
         throw malformed(text, "has a ? or # that is not encoded", "%3F for a question mark, %23 for a hash sign")
-      case 0...0x20, 0x7F: throw malformed(text, "has a space or a control character in it", "%20 for a space")
+      case 0...0x20, 0x7F: throw malformed(text, "contains a space or a control character", "%20 for a space")
       default: break
       }
     }
@@ -89,11 +87,11 @@ struct Reference: Hashable, CustomStringConvertible {
   }
 }
 
-/// The values of references, all read before any is used.
+/// All are read before any is used.
 struct References {
   private var values: [Reference: SecretForm] = [:]
 
-  /// Reads the values of `references`. Without any the vault is not touched.
+  /// Without any the vault is not touched.
   ///
   /// - Throws: `.notFound`, `.ambiguous` or `.expired`, naming the reference; errors of unlocking.
   init(_ references: [Reference], _ context: Context) throws {
@@ -125,8 +123,8 @@ struct References {
     case .text(let text): return try text.utf8Span.span.bytes.withUnsafeBytes { raw in SecretForm(try SecretBytes(copying: raw)) }
     case nil:
       throw StoreError(
-        .notFound, "the item has nothing of the name '\(attribute)'",
-        cure: "coffer show lists what an item has; without the last part the value is meant")
+        .notFound, "the item has nothing named '\(attribute)'",
+        cure: "coffer show lists its parts; omit the last part for the value")
     }
   }
 }
@@ -134,7 +132,7 @@ struct References {
 /// A text in which `{{ coffer://service/account }}` stands for a secret. Other double braces may belong to other programs
 /// and stay.
 struct Template {
-  /// The result's limit in bytes: a template that multiplies a large value must not fill the memory.
+  /// Bytes: a template that multiplies a large value must not fill the memory.
   static let largestResult = 16 << 20
 
   private enum Piece {
@@ -178,7 +176,7 @@ struct Template {
     return pieces
   }
 
-  /// The start of a reference after double braces, and its end, if any; nil if there is no reference.
+  /// Its end may be missing; nil if there is no reference.
   private static func inside(
     _ raw: UnsafeRawBufferPointer, from opening: Int
   ) -> (start: Int, end: (text: Int, braces: Int)?)? {
@@ -197,8 +195,6 @@ struct Template {
     return (start, nil)
   }
 
-  /// The text with every reference replaced by its value.
-  ///
   /// - Throws: `.tooLarge`.
   func filled(_ template: borrowing SecretBytes, with values: References) throws -> SecretBytes {
     let size = pieces.reduce(0) { size, piece in

@@ -3,7 +3,7 @@ internal import CofferFormats
 internal import CofferStorage
 internal import CofferTerminal
 
-/// The declared keys of one domain beside the stored values. No value is opened.
+/// No value is opened.
 struct SchemaComparison {
   enum State: String, Encodable, CaseIterable {
     case stored, absent
@@ -46,7 +46,7 @@ struct SchemaComparison {
     var plain: [String: String] = [:]
     for name in try router.plain.names() where !reserved.contains(name) { plain[name] = try router.plain.load(name)?.kindName }
     let secrets = Set(try withVault ? router.vault()?.names() ?? [] : [])
-    rows = plain.map { name, kind in Self.row(name, kind, schema) } + secrets.map { Self.row(secret: $0, schema) }
+    rows = plain.map { name, kind in Self.row(name, kind, schema) } + secrets.map { Self.row($0, nil, schema) }
     let there = Set(rows.map(\.key))
     for key in schema.keys where !key.isFamily && !there.contains(key.name) && (withVault || key.route == .plain) {
       rows.append(Row(key: key.name, state: .absent, store: nil, type: key.type, kind: nil, declared: key.site))
@@ -54,27 +54,19 @@ struct SchemaComparison {
     rows.sort { ($0.key, $0.store ?? "") < ($1.key, $1.store ?? "") }
   }
 
-  private static func row(_ name: String, _ kind: String, _ schema: Schema) -> Row {
+  /// - Parameter kind: nil for a secret.
+  private static func row(_ name: String, _ kind: String?, _ schema: Schema) -> Row {
     let key = schema.key(of: name)
     let state: State =
-      switch key {
-      case nil: .undeclared
-      case let key? where key.route == .vault: .clear
-      case let key? where !key.owns(name): .former
-      case let key?: key.kinds?.contains(kind) ?? true ? .stored : .wrongType
+      switch (key, kind) {
+      case (nil, _): .undeclared
+      case (let key?, .some) where key.route == .vault: .clear
+      case (let key?, _) where !key.owns(name): .former
+      case (let key?, let kind?): key.kinds?.contains(kind) ?? true ? .stored : .wrongType
+      case (let key?, nil): key.route == .vault ? .stored : .vaulted
       }
-    return Row(key: name, state: state, store: "defaults", type: key?.type, kind: kind, declared: key?.site)
-  }
-
-  private static func row(secret name: String, _ schema: Schema) -> Row {
-    let key = schema.key(of: name)
-    let state: State =
-      switch key {
-      case nil: .undeclared
-      case let key? where !key.owns(name): .former
-      case let key?: key.route == .vault ? .stored : .vaulted
-      }
-    return Row(key: name, state: state, store: "vault", type: key?.type, kind: nil, declared: key?.site)
+    let store = kind == nil ? "vault" : "defaults"
+    return Row(key: name, state: state, store: store, type: key?.type, kind: kind, declared: key?.site)
   }
 }
 

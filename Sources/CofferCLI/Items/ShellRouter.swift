@@ -5,10 +5,9 @@ internal import CofferStorage
 internal import CofferTerminal
 
 struct RouterOptions: ParsableArguments {
-  @Option(help: ArgumentHelp("The domain the key belongs to (also COFFER_DOMAIN; otherwise 'coffer').", valueName: "domain"))
+  @Option(help: ArgumentHelp("The program whose keys are meant (also COFFER_DOMAIN; otherwise 'coffer').", valueName: "domain"))
   var domain: String?
 
-  /// The domain of a key without one.
   static let standard = "coffer"
 
   var name: String { domain ?? ProcessEnvironment.value("COFFER_DOMAIN") ?? Self.standard }
@@ -20,7 +19,7 @@ struct RouterOptions: ParsableArguments {
 /// service = domain and account = key.
 final class ShellRouter {
   let domain: String
-  /// For reading: leaves no trace.
+  /// Leaves no trace.
   let plain: DefaultsStore
   private var openedPlain: DefaultsStore?
   private let context: Context
@@ -32,7 +31,7 @@ final class ShellRouter {
     domain = name
     guard domain != Settings.domain else {
       throw Failure.usage(
-        "the domain '\(domain)' holds the settings of coffer itself, and no keys",
+        "the domain '\(domain)' holds the settings of coffer itself, not keys",
         try: "coffer defaults write \(domain) NAME VALUE")
     }
     plain = try context.domain(domain)
@@ -49,7 +48,8 @@ final class ShellRouter {
 
   /// Known without a question.
   enum Knowledge {
-    case there, absent
+    case there(isItem: Bool)
+    case absent
     case unknown(any Error)
   }
 
@@ -62,19 +62,22 @@ final class ShellRouter {
     defer { context.questions = questions }
     do {
       guard let vault = try vault() else { return .absent }
-      if try vault.contains(key) { return .there }
+      if try vault.contains(key) { return .there(isItem: false) }
       guard andItems else { return .absent }
-      return try ItemWords(service: key, account: nil).itemIfAny(in: context.itemsToRead()) == nil ? .absent : .there
-    } catch let error as StoreError where error.kind == .ambiguous { return .there } catch { return .unknown(error) }
+      let item = try ItemWords(service: key, account: nil).itemIfAny(in: context.itemsToRead())
+      return item == nil ? .absent : .there(isItem: true)
+    } catch let error as StoreError where error.kind == .ambiguous {
+      return .there(isItem: true)
+    } catch { return .unknown(error) }
   }
 
-  /// The vault unlocked in this process, which is notified of changes; nil if there is none.
+  /// Unlocked in this process, for notices of changes; nil if there is none.
   func watchedVault() throws -> VaultStore? { try context.vaultStore(service: domain) }
 
   func existingVault() throws -> any DecidingStore {
     guard let vault = try vault() else {
       throw Failure(
-        StoreError(.noVault, "there is no vault", place: context.places.vault.description, cure: "coffer init makes one"))
+        StoreError(.noVault, "there is no vault", place: context.places.vault.description, cure: "coffer init creates one"))
     }
     return vault
   }
@@ -104,7 +107,7 @@ final class ShellRouter {
     StoreError(
       .notFound, "nothing is stored in domain '\(domain)'", key: key,
       cure: hasVault
-        ? "coffer list --domain \(domain) shows what is there" : "there is no vault either: coffer init creates one")
+        ? "coffer list --domain \(domain) shows its keys" : "there is no vault either: coffer init creates one")
   }
 
   func inBoth(_ key: String) -> StoreError {

@@ -1,7 +1,6 @@
-internal import ArgumentParser
 internal import CofferStorage
 
-/// The sources of a key's values in JSON, strongest first, without the values.
+/// Strongest first, without the values.
 struct SourcesJSON: Encodable {
   let domain: String, key: String
   var sources: [Source]

@@ -1,8 +1,8 @@
-internal import Coffer
 internal import CofferAgent
 internal import CofferStorage
 internal import CofferTerminal
 internal import CofferVault
+internal import FoundationEssentials
 
 extension VaultItems {
   /// The newest comes first.
@@ -10,14 +10,11 @@ extension VaultItems {
     try ask(Calls.revisions, name)
   }
 
-  /// Value and metadata of `name` at `revision`.
-  ///
-  /// - Throws: `.notFound` if that content is not kept.
   func value(of name: ItemName, revision: UInt64) throws -> SecretForm {
     let form = try ask(Calls.revision, name, revision)
     guard let form else {
       throw StoreError(
-        .notFound, "its revision \(revision) is not kept", key: name.description,
+        .notFound, "revision \(revision) is not kept", key: name.description,
         cure: "coffer history lists those that are")
     }
     return form
@@ -35,24 +32,20 @@ extension VaultItems {
     try ask(Calls.undelete, name)
   }
 
-  /// Removes the contents for good, and returns their number.
+  /// Returns the number of removed versions.
   @discardableResult
   func prune(_ rule: PruneRule, of name: ItemName? = nil) throws -> Int {
     Int(clamping: try ask(Calls.prune, rule, name))
   }
 
-  /// The name of a deleted item: the given one, or, without an account, the service's only one.
-  ///
-  /// - Throws: `.notFound`; `.ambiguous`.
+  /// Without an account, the service's only one.
   func deletedName(service: String, account: String?) throws -> ItemName {
     if let account { return try ItemName(service: service, account: account) }
     let names = Set(try deleted(service: service).map(\.item.name.item)).sorted()
     return try Self.only(names, service) ?? ItemName(service: service)
   }
 
-  /// The name of an existing or restorable item: the given one, or, without an account, the service's only one.
-  ///
-  /// - Throws: `.notFound`; `.ambiguous`.
+  /// Without an account, the service's only one.
   func knownName(service: String, account: String?) throws -> ItemName {
     if let account { return try ItemName(service: service, account: account) }
     if let there = try Self.only(list(service: service).map(\.name), service) { return there }
@@ -67,6 +60,13 @@ extension VaultItems {
   static func ambiguous(_ names: [ItemName], _ service: String) -> StoreError {
     let accounts = names.map { $0.account.isEmpty ? "''" : Printable.line($0.account) }.joined(separator: ", ")
     return StoreError(
-      .ambiguous, "\(names.count) items match: \(accounts)", key: service, cure: "name the account as well; '' is the empty one")
+      .ambiguous, "\(names.count) items match: \(accounts)", key: service, cure: "name the account too; '' is the empty one")
+  }
+}
+
+enum Trash {
+  /// Nil if `item` is removed for good.
+  static func end(_ item: VaultItem, _ context: Context) -> Date? {
+    item.isOfLogin ? nil : Settings(context).keptUntil
   }
 }

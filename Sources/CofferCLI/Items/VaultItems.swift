@@ -15,14 +15,12 @@ final class VaultItems {
   let context: Context
   var place: VaultPlace { context.places.vault }
   private var agent: AgentClient?
-  /// Whether the agent is known to hold the vault. If it then loses the vault, the user is notified.
+  /// The agent is known to hold the vault. If it then loses the vault, the user is notified.
   private var hasAnswered: Bool
   private var own: UnlockedVault?
 
   fileprivate init(_ context: Context, agent: AgentClient, hasAnswered: Bool) {
-    self.context = context
-    self.agent = agent
-    self.hasAnswered = hasAnswered
+    (self.context, self.agent, self.hasAnswered) = (context, agent, hasAnswered)
   }
 
   fileprivate init(_ context: Context, _ opened: consuming OpenedVault) {
@@ -39,7 +37,11 @@ final class VaultItems {
   }
 
   func get(_ name: ItemName) throws -> SecretForm? {
-    try ask(Calls.get, name)
+    do { return try ask(Calls.get, name) } catch let error as StoreError where error.kind == .expired {
+      throw StoreError(
+        error.kind, error.what, key: error.key, place: error.place,
+        cure: "coffer set stores a fresh value, \(CommandText.item("edit", name)) --expires never keeps this one")
+    }
   }
 
   func item(_ name: ItemName) throws -> VaultItem? {
@@ -47,49 +49,42 @@ final class VaultItems {
   }
 
   /// The named item, or, without an account, the service's only one. A person may give a part of a name or of a label.
-  ///
-  /// - Throws: `.notFound`; `.ambiguous`.
   func item(service: String, account: String?) throws -> VaultItem {
     if let item = try itemIfAny(service: service, account: account) { return item }
-    if account == nil, let meant = try resembling(service) { return meant }
+    if account == nil {
+      let mayBeFolder = service.hasSuffix("/") && !ItemWords.hasScheme(service)
+      guard try !mayBeFolder || items(below: service).isEmpty else { throw Self.isFolder(service) }
+      if let meant = try resembling(service) { return meant }
+    }
     let name = try ItemName(service: service, account: account ?? "")
-    throw Self.notFound(name, account == nil ? "item of this service" : "such item", LikelyNames.question(try near(name)))
+    throw Self.notFound(name, LikelyNames.question(try near(name).filter { $0 != name.description }))
   }
 
   /// Like ``item(service:account:)``, without a guess; nil if there is none.
-  ///
-  /// - Throws: `.ambiguous`.
   func itemIfAny(service: String, account: String?) throws -> VaultItem? {
     let name = try ItemName(service: service, account: account ?? "")
     var found = try account == nil ? list(service: service) : [item(name)].compactMap(\.self)
     if found.isEmpty { found = try spelled(service, account) }
-    if found.isEmpty { found = try ofHost(service, account) }
+    if found.isEmpty {
+      found = try spellings(of: [(service, account ?? "")]).flatMap { try list(service: $0.service) }
+        .filter { account == nil || $0.name.account == account }
+    }
     guard found.count > 1 else { return found.first }
     if let chosen = try chosen(of: found) { return chosen }
     throw Self.ambiguous(found.map(\.name), service)
   }
 
-  /// The services that are the name of `host`, in any case.
-  private func services(of host: String) throws -> [String] {
-    guard host.contains("."), !ItemWords.hasScheme(host) else { return [] }
-    return try names(of: nil).filter { $0.lowercased() == host.lowercased() }
+  /// The names of hosts among `names`, in each spelling that is there: they have no case (RFC 4343).
+  func spellings(of names: [(service: String, account: String)]) throws -> [ItemName] {
+    let hosts = names.filter { $0.service.contains(".") && !ItemWords.hasScheme($0.service) }
+    let services = try hosts.isEmpty ? [] : self.names(of: nil)
+    return try hosts.flatMap { host in
+      try services.filter { $0.lowercased() == host.service.lowercased() }
+        .map { try ItemName(service: $0, account: host.account) }
+    }
   }
 
-  /// A new name, with its host in the spelling that is there.
-  func spelling(of name: ItemName) throws -> ItemName {
-    let same = try services(of: name.service)
-    guard let service = same.first, !same.contains(name.service) else { return name }
-    return try ItemName(service: service, account: name.account)
-  }
-
-  /// The items of `host` in another case: names of hosts have none (RFC 4343).
-  func ofHost(_ host: String, _ account: String?) throws -> [VaultItem] {
-    try services(of: host).flatMap { try list(service: $0) }.filter { account == nil || $0.name.account == account }
-  }
-
-  /// The value of the item. With an account, the list is not read first.
-  ///
-  /// - Throws: the errors of ``item(service:account:)``; `.expired`.
+  /// With an account, the list is not read first.
   func value(service: String, account: String?) throws -> SecretForm {
     guard let account else { return try value(of: item(service: service, account: nil).name) }
     let name = try ItemName(service: service, account: account)
@@ -97,7 +92,7 @@ final class VaultItems {
     return try value(of: item(service: service, account: account).name)
   }
 
-  /// Items of another writer whose names no command line takes, such as those with a newline, found by their printed names.
+  /// Items of another writer whose names no command line takes, such as those with a newline.
   private func spelled(_ service: String, _ account: String?) throws -> [VaultItem] {
     guard service.contains("\\") || account?.contains("\\") == true else { return [] }
     return try list().filter { item in
@@ -107,63 +102,15 @@ final class VaultItems {
 
   func value(of name: ItemName) throws -> SecretForm {
     guard let value = try get(name) else {
-      throw StoreError(.conflict, "the item was deleted just now", key: name.description, cure: "look again")
+      throw StoreError(.conflict, "the item was deleted just now", key: name.description, cure: "try again")
     }
     return value
   }
 
-  static func notFound(_ name: ItemName, _ what: String, _ question: String? = nil) -> StoreError {
-    StoreError(
-      .notFound, "the vault has no \(what)", key: name.description,
-      cure: (question.map { "\($0) " } ?? "") + "coffer list shows what there is, coffer set stores it")
-  }
-
-  /// Names that may have been meant: of a similar spelling, else those that contain the text.
-  private func near(_ name: ItemName) throws -> [String] {
-    let accounts = name.account.isEmpty ? [] : try names(of: name.service)
-    guard accounts.isEmpty else { return LikelyNames.near(name.account, among: accounts).map { "\(name.service)/\($0)" } }
-    let services = try names(of: nil).filter { $0 != LoginItems.pointers }
-    let near = LikelyNames.near(name.service, among: services)
-    return near.isEmpty ? Array(services.filter { $0.lowercased().contains(name.service.lowercased()) }.prefix(3)) : near
-  }
-
-  private func chosen(of items: [VaultItem]) throws -> VaultItem? {
-    try chosen(of: items) { $0.name.account.isEmpty ? "''" : $0.name.account }
-  }
-
-  private func chosen(of items: [VaultItem], by text: @escaping (VaultItem) -> String) throws -> VaultItem? {
-    guard canAsk, let terminal = Terminal() else { return nil }
-    return try ItemPicker(items: items, text: text).choose("choose", at: terminal)?.item
-  }
-
-  var canAsk: Bool { !context.json && isTerminal(STDIN_FILENO) && isTerminal(STDERR_FILENO) }
-
-  /// The only item of which `text` is a part of the name or label, in any case. A person chooses among several. Nil if there
-  /// is none or nobody can be asked: in a script a guess would change with the next item.
-  private func resembling(_ text: String) throws -> VaultItem? {
-    guard canAsk, !context.yes, !text.isEmpty else { return nil }
-    let wanted = text.lowercased()
-    var query = ItemQuery()
-    query.texts = [text]
-    query.otherThan = LoginItems.pointers
-    let similar = try find(query).items().filter { item in
-      [item.name.description, item.metadata.label].contains { $0.lowercased().contains(wanted) }
-    }
-    let same = similar.filter { $0.metadata.label.lowercased() == wanted }
-    let found = same.isEmpty ? similar : same
-    guard found.count != 1 else {
-      context.note("'\(Printable.line(text))' is taken for \(Printable.line(found[0].name.description))")
-      return found[0]
-    }
-    return found.isEmpty ? nil : try chosen(of: found) { "\($0.name.description)  \($0.metadata.label)" }
-  }
-
-  private func isTerminal(_ descriptor: Int32) -> Bool { isatty(descriptor) == 1 }
-
-  /// All items, or those of one service, by name; no value is opened.
+  /// By name; no value is opened.
   func list(service: String? = nil) throws -> [VaultItem] { try find(ItemQuery(service: service)).items() }
 
-  /// The matches of `query`, by name, each read on demand; no value is opened.
+  /// By name, each read on demand; no value is opened.
   func find(_ query: ItemQuery) throws -> ItemDescriptions {
     try ask { (agent) throws(StoreError) in
       try agent.find(query)
@@ -193,7 +140,7 @@ final class VaultItems {
     try ask(Calls.fields, name)
   }
 
-  /// Stores `form` and returns the new listing.
+  /// Returns the new listing.
   ///
   /// - Parameter keeping: the number of previous versions to keep from now on; nil leaves it.
   @discardableResult
@@ -207,7 +154,7 @@ final class VaultItems {
     }
   }
 
-  /// Removes `name`; false if there was none.
+  /// False if there was none.
   ///
   /// - Parameter date: the end of the time in which it can be restored; nil removes its history too.
   @discardableResult
@@ -215,13 +162,13 @@ final class VaultItems {
     try ask(Calls.remove, name, condition, date)
   }
 
-  /// Makes all `changes` in one transaction and returns the new listings of the items set.
+  /// In one transaction; returns the new listings of the items set.
   @discardableResult
   func apply(_ changes: [ItemChange]) throws -> [VaultItem] {
     try ask(Calls.apply, changes)
   }
 
-  /// Checks that all `changes` can be made and have room, without making any.
+  /// Checks that all can be made and have room, without making any.
   func rehearse(_ changes: [ItemChange]) throws {
     _ = try ask(Calls.rehearse, changes)
   }
@@ -246,7 +193,7 @@ final class VaultItems {
     }
   }
 
-  private func ask<Result>(
+  func ask<Result>(
     _ remote: (AgentClient) throws(StoreError) -> Result, or local: (borrowing UnlockedVault) throws(StoreError) -> Result
   ) throws -> Result {
     if let agent {
@@ -277,9 +224,7 @@ final class VaultItems {
 }
 
 extension Context {
-  /// The items of the vault for writing, unlocked in the order of the sources.
-  ///
-  /// - Throws: `.readOnly` for a mirror.
+  /// Unlocked in the order of the sources.
   func items() throws -> VaultItems {
     try checkIsNoMirror()
     return VaultItems(self, try openedVault())
@@ -298,7 +243,7 @@ extension Context {
     return VaultItems(self, agent: agent, hasAnswered: false)
   }
 
-  /// The items of one service as a store; nil if there is no vault and no option names one.
+  /// Nil if there is no vault and no option names one.
   func secrets(service: String) throws -> (any DecidingStore)? {
     do {
       switch try openedVault() {

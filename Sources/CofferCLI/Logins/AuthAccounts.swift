@@ -1,4 +1,3 @@
-internal import Coffer
 internal import CofferFormats
 internal import CofferLogin
 internal import CofferStorage
@@ -35,6 +34,12 @@ struct AuthAccounts {
 
   /// Whether Coffer trusts the items of `service`: active accounts and client secrets.
   static func isOwn(service: String) -> Bool { [LoginItems.pointers, LoginServers.secrets].contains(service) }
+
+  static func checkFree(service: String) throws(Failure) {
+    guard !isOwn(service: service) else {
+      throw .usage("the service '\(service)' is Coffer's own", try: "another name; nothing was stored")
+    }
+  }
 
   /// All logins, or those of one host, by host and account. No token is opened.
   func logins(of host: String? = nil) throws -> [Login] {
@@ -79,13 +84,12 @@ struct AuthAccounts {
     if let login = logins.first(where: \.isActive) ?? (logins.count == 1 ? logins.first : nil) { return login }
     throw StoreError(
       .ambiguous, "no account is active; there are \(logins.map(\.account).joined(separator: ", "))", key: logins.first?.host,
-      cure: "name one with --account, or make one active with coffer login HOST --account NAME")
+      cure: "name one with --account, or activate one with coffer login HOST --account NAME")
   }
 
   func name(of login: Login) throws -> ItemName { try ItemName(service: login.host, account: login.account) }
 
-  /// Checks that a login of that name can be stored: the vault is open, writable and has room, and no other item has the
-  /// name.
+  /// The vault is open, writable and has room, and no other item has the name.
   ///
   /// Otherwise the person would log in, and then learn that the token cannot be stored.
   func reserve(_ host: String, _ account: String) throws {
@@ -105,9 +109,9 @@ struct AuthAccounts {
         + secrets(of: name, refresh: nil, client: nil))
   }
 
-  private static func check(_ token: borrowing SecretBytes) throws(Failure) {
+  static func check(_ token: borrowing SecretBytes) throws(Failure) {
     guard token.withUnsafeBytes({ $0.allSatisfy { $0 >= 0x20 && $0 != 0x7F } }) else {
-      throw .usage("the token has a line's end or another control character in it", try: "the token alone; nothing was stored")
+      throw .usage("the token contains a line break or another control character", try: "the token alone; nothing was stored")
     }
   }
 
@@ -116,8 +120,9 @@ struct AuthAccounts {
     try items.item(ItemName(service: host, account: account)).flatMap { LoginItems.isToken($0) ? nil : $0 }
   }
 
-  /// Makes `item` the active login of its host, with its value as the token. As with every login, no former value is kept.
+  /// Makes `item` the active login of its host, with its value as the token. Like every login it keeps no previous value.
   func adopt(_ item: VaultItem, expires: Date?) throws {
+    try Self.checkFree(service: item.name.service)
     try Self.check(items.value(of: item.name).bytes)
     var metadata = item.metadata
     // Nothing that an earlier version or another program wrote there says where the token is renewed.
@@ -129,7 +134,7 @@ struct AuthAccounts {
     ])
   }
 
-  /// Stores a server's tokens likewise, with the refresh token.
+  /// Stores the refresh token too.
   func store(_ tokens: OAuthTokens, from client: OAuthClient, clientSecret: SecretForm?, _ host: String, _ account: String) throws
   {
     let name = try checkedName(host, account)
@@ -160,21 +165,22 @@ struct AuthAccounts {
 
   private func checkedName(_ host: String, _ account: String) throws -> ItemName {
     let name = try ItemName(service: host, account: account)
+    try Self.checkFree(service: host)
     try NewName.check(name)
     guard let there = try item(host, account) else { return name }
     throw Self.isNoLogin(there)
   }
 
   static func isNoLogin(_ item: VaultItem) -> StoreError {
-    let words = "coffer login \(Printable.line(item.name.service)) --account \(Printable.line(item.name.account)) --yes"
+    let words = ["coffer", "login", item.name.service, "--account", item.name.account, "--yes"].map(CommandText.quoted)
     return StoreError(
-      .refused, "the vault has an item of that name which is no login", key: item.name.description,
-      cure: "\(words) makes it one, with its value as the token; or choose another account, or rename the item")
+      .refused, "the vault's item of this name is not a login", key: item.name.description,
+      cure: "\(words.joined(separator: " ")) uses its value as the token; or choose another account, or rename the item")
   }
 
   func activate(_ login: Login) throws { try items.apply([try pointer(login.host, to: login.account)]) }
 
-  /// Removes logins of one host, in one transaction, and makes a single remaining account active. Returns that account.
+  /// In one transaction. A single remaining account becomes active and is returned.
   func remove(_ gone: [Login]) throws -> String? {
     var (changes, next) = ([ItemChange](), String?.none)
     for host in Set(gone.map(\.host)).sorted() {
@@ -195,7 +201,7 @@ struct AuthAccounts {
 
   static func nobody(_ host: String?, _ account: String? = nil) -> StoreError {
     let whom = account.map { "'\($0)' is not logged in" } ?? "nobody is logged in"
-    return StoreError(.notFound, whom, key: host, cure: "coffer login \(host ?? "HOST")")
+    return StoreError(.notFound, whom, key: host, cure: "coffer login \(host.map(CommandText.quoted) ?? "HOST")")
   }
 
   private func active(_ host: String) throws -> String? {
@@ -211,14 +217,28 @@ struct AuthAccounts {
 }
 
 enum AuthHost {
-  /// The host in lower case, as host names have no case (RFC 4343). A pasted address is reduced to its host.
-  static func check(_ text: String) throws(Failure) -> String {
+  /// The host in lower case, as host names have no case (RFC 4343), and without the port of HTTPS. A pasted address is reduced
+  /// to its host.
+  ///
+  /// - Parameter command: the words before the host, for the error.
+  static func check(_ text: String, for command: String = "") throws(Failure) -> String {
     var host = text[...]
     for scheme in ["https://", "http://"] where host.lowercased().hasPrefix(scheme) { host = host.dropFirst(scheme.count) }
     if host.count < text.count, host.hasSuffix("/") { host = host.dropLast() }
-    guard !host.contains("/"), !host.contains("@"), !host.contains(where: \.isWhitespace), !host.isEmpty else {
-      throw .usage("a host is a name without a path and a user", try: "github.com")
+    if host.hasSuffix(":443") { host = host.dropLast(4) }
+    // Names in other scripts have bytes beyond ASCII.
+    let isHost = host.utf8.allSatisfy { $0.isLetterOrDigit || $0 >= 0x80 || ".-_:[]".utf8.contains($0) }
+    guard isHost, !host.contains(where: \.isWhitespace), !host.isEmpty else {
+      throw .usage("a host has no path or user", try: Self.host(of: host).map { command + $0 } ?? "the host alone")
     }
     return host.lowercased()
+  }
+
+  /// The host of an address without its scheme; nil if it is not certain, as a part of a password must not be repeated.
+  private static func host(of address: Substring) -> String? {
+    let authority = address.prefix { !"/?#".contains($0) }
+    guard !address[authority.endIndex...].contains("@") else { return nil }
+    let host = authority.split(separator: "@", omittingEmptySubsequences: false).last.map { $0.lowercased() } ?? ""
+    return host.wholeMatch(of: /[a-z0-9][a-z0-9.\-]*(:[0-9]+)?/) == nil ? nil : host
   }
 }

@@ -14,7 +14,6 @@ struct LiveToken {
   /// The longest wait for another process's renewal.
   private static let patience: Duration = .seconds(60)
 
-  /// - Parameter fresh: whether to renew a token that has not ended.
   /// - Throws: `.notFound` without a login; `.expired` if the token has ended and cannot be renewed; `.loginRefused`;
   ///   `.unreachable`.
   func token(of name: ItemName, fresh: Bool = false) throws -> SecretForm {
@@ -46,17 +45,17 @@ struct LiveToken {
     // Another process was first.
     if item.isUnchanged != seen.isUnchanged, let form = try live(item) { return form }
     guard let client = try RenewableLogin.client(of: item, in: items),
-      let refresh = try items.get(field), let present = try items.item(field)
+      let refresh = try items.get(field), let current = try items.item(field)
     else { throw Self.unrenewable(name) }
     // The previous process was refused with this token; a server that sees it again may take it for stolen.
-    if SecretForm.areSame(spent, refresh), present.isUnchanged != seenField?.isUnchanged { throw Self.refused(name) }
+    if SecretForm.areSame(spent, refresh), current.isUnchanged != seenField?.isUnchanged { throw Self.refused(name) }
     // Checked before the request: a server that rotates treats the old token as stolen afterwards, and the new one needs
     // room.
     try items.rehearse(changes(of: item, to: try AuthAccounts.usualToken(), refresh))
     let tokens: OAuthTokens
     do { tokens = try client.tokens(refreshing: refresh, nil) } catch let error as StoreError where error.kind == .loginRefused {
       // It is written unchanged, so that waiting processes see a new version. A failure must not hide the current error.
-      do { try items.set(refresh, for: field, if: present.isUnchanged, keeping: 0) } catch {}
+      do { try items.set(refresh, for: field, if: current.isUnchanged, keeping: 0) } catch {}
       throw error
     }
     let isStored: Bool
@@ -67,7 +66,7 @@ struct LiveToken {
     } catch { throw unstored(tokens, replacing: refresh, client, name, error) }
     guard isStored else {
       throw StoreError(
-        .conflict, "another login, or a logout, came while the token was renewed", key: name.description,
+        .conflict, "a login or logout happened while the token was renewed", key: name.description,
         cure: "try again; the renewed token was dropped")
     }
     return tokens.access
@@ -89,8 +88,8 @@ struct LiveToken {
         writes += 1
         guard writes < Self.mostWrites else { throw error }
         guard let now = try items.item(seen.name), now.id == seen.id, now.written == seen.written,
-          let present = try items.get(seen.name.field(named: RenewableLogin.refreshField)),
-          present.bytes.isEqual(to: refresh.bytes)
+          let current = try items.get(seen.name.field(named: RenewableLogin.refreshField)),
+          current.bytes.isEqual(to: refresh.bytes)
         else { return false }
         item = now
       }
@@ -106,7 +105,7 @@ struct LiveToken {
     let isTakenBack: Bool
     // A failure must not hide the current error.
     do { isTakenBack = try client.revoke(next, nil) } catch { isTakenBack = false }
-    let end = isTakenBack ? "the server has taken it back" : "the server still takes it, and nobody has it"
+    let end = isTakenBack ? "the server has revoked it" : "the server still accepts it, but nobody has it"
     let outcome = "the renewed token could not be stored; \(end)"
     let cure = "coffer login \(name.service)"
     switch error {
@@ -135,13 +134,13 @@ struct LiveToken {
 
   private static func refused(_ name: ItemName) -> StoreError {
     StoreError(
-      .loginRefused, "the server has just refused to renew the login for another process", key: name.description,
+      .loginRefused, "the server has just refused to renew this login for another process", key: name.description,
       cure: "coffer login \(name.service)")
   }
 
   private static func unrenewable(_ name: ItemName) -> StoreError {
     StoreError(
-      .expired, "nothing renews the token", key: name.description, cure: "coffer login \(name.service)")
+      .expired, "the token has expired and cannot be renewed", key: name.description, cure: "coffer login \(name.service)")
   }
 }
 

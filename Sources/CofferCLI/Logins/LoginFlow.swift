@@ -1,13 +1,8 @@
-internal import Coffer
-internal import CofferFormats
 internal import CofferLogin
 internal import CofferPlatform
-internal import CofferStorage
 internal import CofferTerminal
 internal import FoundationEssentials
-internal import SystemPackage
 
-/// A login with a person: shows the page, waits, and returns tokens.
 struct LoginFlow {
   enum Way { case device, web }
 
@@ -24,13 +19,13 @@ struct LoginFlow {
       try say(url: login.verificationURL, code: login.userCode, expires: login.expires)
       // Not the page with the code in it: a reader of the browser's arguments could answer it with an account of their own.
       open(login.verificationURL)
-      context.spin("waiting for the login; the code ends \(LocalTime().expiry(login.expires))")
+      context.spin("waiting for the login; the code expires \(LocalTime().expiry(login.expires))")
       return try login.wait(Cancellation())
     case .web:
       let login = try client.loginByBrowser()
       try say(url: login.url, code: nil, expires: nil)
       if Display.errors.isTerminal, ProcessEnvironment.value("SSH_CONNECTION") != nil, !Self.hasDisplay {
-        context.note("the page comes back to this machine alone; with a browser on another one, log in by a code: --device")
+        context.note("the page returns only to this machine; for a browser on another one, log in with a code: --device")
       }
       open(login.url)
       context.spin("waiting for the browser")
@@ -42,7 +37,7 @@ struct LoginFlow {
     ["DISPLAY", "WAYLAND_DISPLAY"].contains { ProcessEnvironment.value($0)?.isEmpty == false }
   }
 
-  /// Prints the page and its code: a sentence for a person at a terminal, otherwise a line each, or JSON.
+  /// A sentence for a person at a terminal, otherwise a line each, or JSON.
   private func say(url: String, code: String?, expires: Date?) throws {
     guard !context.json else {
       var fields = ["url": url]
@@ -59,25 +54,24 @@ struct LoginFlow {
     Output.message(what)
   }
 
-  /// Opens the page if there is a browser; otherwise the person opens it. Every user of the machine can read the address
-  /// among the browser's arguments: nothing in it gives access to a token.
+  /// Without a browser the person opens it. Every user of the machine can read the address among the browser's arguments:
+  /// nothing in it gives access to a token.
   private func open(_ url: String) {
     guard opensBrowser, Display.errors.isTerminal, !context.json else { return }
     guard ProcessEnvironment.value("BROWSER") != nil || Self.hasDisplay else { return }
     let program = ProcessEnvironment.value("BROWSER") ?? "xdg-open"
-    BackgroundProgram.start(program, url)
+    // Without a browser the person opens the page; the address is on the screen.
+    do throws(Failure) { try BackgroundProgram.start(program, url) } catch {}
   }
 }
 
 enum BackgroundProgram {
-  static func start(_ program: String, _ argument: String) {
-    // Without a browser the person opens the page; the address is on the screen.
-    let file: ByteWord
-    do { file = try Executable.find(ByteWord(program), path: ProcessEnvironment.word("PATH")) } catch { return }
+  static func start(_ program: String, _ argument: String) throws(Failure) {
+    let file = try Executable.find(ByteWord(program), path: ProcessEnvironment.word("PATH"))
     // In a session of its own, so that control-C here does not end it.
     var child = Child(
       file, [ByteWord(program), ByteWord(argument)], .inherited(ChildEnvironment()), [0: .null, 1: .null, 2: .null])
     child.hasOwnSession = true
-    _ = child.spawn()
+    _ = try child.start { Executable.failure(ByteWord(program), $0) }
   }
 }

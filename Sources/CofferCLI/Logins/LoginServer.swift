@@ -3,7 +3,6 @@ internal import CofferLogin
 internal import CofferPlatform
 internal import CofferStorage
 internal import CofferTerminal
-internal import CofferVault
 
 /// A login server and this program's registration there: by an issuer, which publishes the endpoints, or by a known name.
 struct LoginServer: Equatable {
@@ -34,7 +33,7 @@ struct LoginServer: Equatable {
     }
   }
 
-  /// The server known by `text`: its name, or the host that it logs in to.
+  /// By its name, or by a host that it logs in to.
   static func known(_ text: String) -> AuthorizationServer.Known? {
     AuthorizationServer.Known(rawValue: text)
       ?? [
@@ -50,16 +49,12 @@ struct LoginServers {
   private static let prefix = "provider."
   static let secrets = "coffer.auth.provider"
 
-  /// Nil if no server has that name.
   func server(_ name: String) throws -> LoginServer? {
     try context.domain(Settings.domain).load(Self.prefix + name).flatMap(Self.read)
   }
 
   func all() throws -> [(name: String, server: LoginServer)] {
-    try context.domain(Settings.domain).contents().compactMap { key, form in
-      guard key.hasPrefix(Self.prefix), let server = Self.read(form) else { return nil }
-      return (String(key.dropFirst(Self.prefix.count)), server)
-    }.sorted { $0.name < $1.name }
+    try Settings.all(Self.prefix, context, Self.read).map { ($0.name, $0.value) }
   }
 
   func set(_ server: LoginServer, as name: String) throws {
@@ -68,22 +63,17 @@ struct LoginServers {
     case .known(let known): fields["known"] = .string(known.rawValue)
     case .issuer(let issuer): fields["issuer"] = .string(issuer)
     }
-    let store = try context.places.openDefaults(Settings.domain)
     if let authority = server.authority { fields["ca"] = .string(authority) }
-    try store.save(.dictionary(fields), for: Self.prefix + name)
-    try store.close()
+    try Settings.save(.dictionary(fields), as: Self.prefix + name, context)
   }
 
-  /// - Returns: false if there was none.
   func remove(_ name: String) throws -> Bool {
     guard try server(name) != nil else { return false }
-    let store = try context.places.openDefaults(Settings.domain)
-    try store.save(nil, for: Self.prefix + name)
-    try store.close()
+    try Settings.save(nil, as: Self.prefix + name, context)
     return true
   }
 
-  /// Removes the secret of the client of `name`, if there is a vault.
+  /// Does nothing without a vault.
   func removeSecret(_ name: String) throws {
     if let vault = context.places.vault.path, !FileFacts.exists(vault) { return }
     do { try context.items().remove(Self.secretName(name)) } catch let error as StoreError where error.kind == .noVault {
@@ -106,7 +96,7 @@ struct LoginServers {
     guard let secret = try items.get(secretName(name)) else { return nil }
     guard secret.metadata.attributes[owner].map({ $0.hasSameBytes(as: server.owner) }) ?? true else {
       throw StoreError(
-        .refused, "the secret of the client was given for another server or client than the settings name now", key: name,
+        .refused, "the client's secret belongs to another server or client than the settings name", key: name,
         cure: "coffer provider list, and add with --client-secret-file where that is right")
     }
     return secret.with(ItemMetadata())

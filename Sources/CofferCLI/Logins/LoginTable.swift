@@ -1,12 +1,9 @@
-internal import Coffer
 internal import CofferFormats
 internal import CofferPlatform
 internal import CofferTerminal
 internal import FoundationEssentials
 
-/// All logins. Never a token.
 enum LoginTable {
-  /// - Throws: `.notFound` if nobody is logged in.
   static func show(_ context: Context) throws {
     let logins = try AuthAccounts(items: try context.itemsToRead()).logins()
     guard !logins.isEmpty else { throw AuthAccounts.nobody(nil) }
@@ -47,13 +44,7 @@ struct LoginJSON: Encodable {
   let scope: String?
 
   init(_ login: AuthAccounts.Login) {
-    host = login.host
-    account = login.account
-    active = login.isActive
-    expired = login.hasExpired
-    renewable = login.isRenewable
-    since = login.since
-    expires = login.expires
-    scope = login.scope
+    (host, account, active, expired) = (login.host, login.account, login.isActive, login.hasExpired)
+    (renewable, since, expires, scope) = (login.isRenewable, login.since, login.expires, login.scope)
   }
 }

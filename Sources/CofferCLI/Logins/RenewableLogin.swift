@@ -1,9 +1,7 @@
-internal import Coffer
 internal import CofferFormats
 internal import CofferLogin
 internal import CofferStorage
 internal import CofferVault
-internal import FoundationEssentials
 
 /// The server of a login, in its item, for renewal and revocation. All of it is sealed: attributes of the token, and secrets
 /// as its fields.
@@ -24,10 +22,10 @@ enum RenewableLogin {
 
   /// The attributes of a login; those of an earlier version get their current names.
   static func attributes(of item: VaultItem) -> [String: String] {
-    let former = "oauth."
+    let earlier = "oauth."
     return Dictionary(
       item.metadata.attributes.map { name, value in
-        (name.hasPrefix(former) && ItemMetadata.isOwn(attribute: name) ? "coffer." + name : name, value)
+        (name.hasPrefix(earlier) && ItemMetadata.isOwn(attribute: name) ? "coffer." + name : name, value)
       }, uniquingKeysWith: { first, _ in first })
   }
 
@@ -40,7 +38,7 @@ enum RenewableLogin {
     try isOne(item) && items.item(item.name.field(named: refreshField)) != nil
   }
 
-  /// The client that got the token; nil if a person stored it.
+  /// Nil if a person stored the token.
   static func client(of item: VaultItem, in items: VaultItems) throws -> OAuthClient? {
     let attributes = attributes(of: item)
     guard isOne(item), let token = attributes[tokenEndpoint], let id = attributes[client] else { return nil }

@@ -1,4 +1,5 @@
 internal import Coffer
+internal import CofferMemory
 internal import CofferPlatform
 internal import CofferTerminal
 internal import SystemPackage
@@ -21,26 +22,22 @@ struct Launch {
       throw StoreError(errno: errno, "open descriptor \(target)", place: FilePath("descriptor \(target)"))
     }
     Hardening.restoreForReplacement()
-    let code = CStrings.lend(words) { argv in
-      environment.lend { envp in
-        executable.withCString { _ = execve($0, argv, envp) }
-        return errno
-      }
-    }
-    guard code == ENOEXEC else { throw Executable.failure(words[0], code) }
+    var code = execute(executable, words)
     // A script without an interpreter line runs in the shell, as in execvp(3).
-    let failed = CStrings.lend([Self.shell, executable] + words.dropFirst()) { argv in
+    if code == ENOEXEC { code = execute(Self.shell, [Self.shell, executable] + words.dropFirst()) }
+    throw Executable.failure(words[0], code)
+  }
+
+  private func execute(_ file: ByteWord, _ words: [ByteWord]) -> Int32 {
+    CStrings.lend(words) { argv in
       environment.lend { envp in
-        Self.shell.withCString { _ = execve($0, argv, envp) }
+        file.withCString { _ = execve($0, argv, envp) }
         return errno
       }
     }
-    throw Executable.failure(words[0], failed)
   }
 
   /// Starts the command as a child with its output to `output` and `messages`.
-  ///
-  /// - Parameter signals: the command's initial signal mask.
   func start(output: Int32, messages: Int32, signals: sigset_t) throws -> pid_t {
     let executable = try executable
     Hardening.restoreMask()
@@ -65,7 +62,7 @@ struct Launch {
   private static let shell: ByteWord = "/bin/sh"
 }
 
-/// The result of another program, with its output in guarded memory. Its standard error goes to the user.
+/// Its output is in guarded memory. Its standard error goes to the user.
 struct CapturedCommand: ~Copyable {
   let status: Int32
   let output: SecretBytes
@@ -76,7 +73,6 @@ struct CapturedCommand: ~Copyable {
   /// their number. This is enough for more than ten thousand.
   private static let largestNotes = 1 << 20
 
-  /// - Throws: a failure of status 126 or 127 if the program could not be started.
   static func run(_ words: [String]) throws -> CapturedCommand {
     let executable = try Executable.find(ByteWord(words[0]), path: ProcessEnvironment.word("PATH"))
     let (output, notes) = (try Pipe(), try Pipe())
@@ -98,5 +94,58 @@ struct CapturedCommand: ~Copyable {
       Ending.discard(child)
       throw error
     }
+  }
+}
+
+struct PipeContent: ~Copyable {
+  private let pipe: Pipe
+  private let limit: Int
+  private let what: String
+  private var buffer: SecretBytes
+  private var count = 0
+  private var isWhole = false
+
+  private static let firstGuess = 4096
+
+  /// - Parameters:
+  ///   - limit: bytes, at most.
+  ///   - what: the content, for an error.
+  init(_ pipe: Pipe, limit: Int, what: String) throws {
+    (self.pipe, self.limit, self.what) = (pipe, limit, what)
+    buffer = try SecretBytes(zeros: min(limit + 1, Self.firstGuess))
+  }
+
+  /// Reads two pipes to their ends, each as it fills: a program that waits for room in one of them ends neither.
+  static func fill(_ first: inout PipeContent, _ second: inout PipeContent) throws {
+    while !first.isWhole || !second.isWhole {
+      var ends = [first.waiting, second.waiting]
+      guard poll(&ends, 2, -1) >= 0 || errno == EINTR else { throw StoreError(errno: errno, "wait for a program", place: "pipe") }
+      if ends[0].revents != 0 { try first.take() }
+      if ends[1].revents != 0 { try second.take() }
+    }
+  }
+
+  func bytes() throws -> SecretBytes { try buffer.prefix(count) }
+
+  /// The request for poll(2), which ignores negative descriptors.
+  private var waiting: pollfd { pollfd(fd: isWhole ? -1 : pipe.reading, events: Int16(POLLIN), revents: 0) }
+
+  private mutating func take() throws {
+    let (descriptor, start, capacity) = (pipe.reading, count, buffer.count)
+    let got = buffer.withUnsafeMutableBytes { systemRead(descriptor, $0.baseAddress.map { $0 + start }, capacity - start) }
+    guard got >= 0 else {
+      guard errno == EINTR else { throw StoreError(errno: errno, "read \(what)", place: "pipe") }
+      return
+    }
+    count += got
+    isWhole = got == 0
+    guard count == capacity else { return }
+    guard count <= limit else {
+      throw StoreError(
+        .tooLarge(limit: limit), "\(what) is larger than \(limit) bytes", place: "pipe", cure: "store a smaller value")
+    }
+    var larger = try SecretBytes(zeros: min(limit + 1, capacity * 2))
+    buffer.withUnsafeBytes { old in larger.withUnsafeMutableBytes { $0.copyMemory(from: old) } }
+    buffer = larger
   }
 }

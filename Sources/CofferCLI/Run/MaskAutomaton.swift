@@ -1,7 +1,6 @@
 internal import Coffer
 internal import CofferFormats
 internal import CofferStorage
-internal import CofferTerminal
 
 /// Finds any number of secrets in one pass over a stream: the automaton of Aho and Corasick ("Efficient String Matching: An
 /// Aid to Bibliographic Search", CACM 18/6, 1975).

@@ -21,14 +21,13 @@ struct OutputMask: ~Copyable {
   /// Whether the last output was the mark: the rest of that secret needs no second one.
   private var isInsideMark = false
 
-  /// - Parameter chunk: the largest number of bytes per read.
   init(_ automaton: MaskAutomaton, chunk: Int) throws(SecretMemoryError) {
     self.automaton = automaton
     self.chunk = chunk
     held = try SecretBytes(zeros: chunk + automaton.longest)
   }
 
-  /// Reads into a buffer by `read`, and hands on the bytes that are certain.
+  /// Hands on the bytes that are certain.
   ///
   /// - Returns: the result of `read`: a number of bytes, 0 at the end, less for an error.
   mutating func take(

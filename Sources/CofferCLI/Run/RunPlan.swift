@@ -1,7 +1,6 @@
 internal import CofferFormats
 internal import CofferStorage
 internal import CofferTerminal
-internal import SystemPackage
 
 struct RunPlan {
   /// A command's valid descriptors: 0 to 2 are its standard streams, and few systems have more than 1024.
@@ -26,15 +25,10 @@ struct RunPlan {
     let replaced = Set(variables.map(\.name) + (env + files).compactMap { $0.nameAndValue?.name })
     for (name, reference) in Self.inherited where !replaced.contains(name) { variables.append((name, .reference(reference))) }
     var names: Set<String> = netrc ? [Netrc.variable] : []
-    for word in env {
-      let (name, reference) = try Self.split(word, "--env")
+    for (word, option) in env.map({ ($0, "--env") }) + files.map({ ($0, "--file") }) {
+      let (name, reference) = try Self.split(word, option)
       guard names.insert(name).inserted else { throw Self.twice(name) }
-      variables.append((name, .reference(reference)))
-    }
-    for word in files {
-      let (name, reference) = try Self.split(word, "--file")
-      guard names.insert(name).inserted else { throw Self.twice(name) }
-      self.files.append((name, reference))
+      if option == "--env" { variables.append((name, .reference(reference))) } else { self.files.append((name, reference)) }
     }
     for word in descriptors {
       let (name, reference) = try Self.split(word, "--fd")
@@ -46,7 +40,7 @@ struct RunPlan {
     }
   }
 
-  /// The variables of this process's environment whose whole value is a reference.
+  /// Variables of this process whose whole value is a reference.
   private static var inherited: [(name: String, reference: Reference)] {
     ProcessEnvironment.all.compactMap { name, value in
       guard Reference.isMeant(by: value) else { return nil }
@@ -114,13 +108,13 @@ struct RunPlan {
     }
     guard !name.contains(where: \.isWhitespace) else {
       throw .usage(
-        "'\(Printable.line(name))' is not a name: it has a space in it", try: "\(option) NAME=coffer://service/account")
+        "'\(Printable.line(name))' is not a name: it contains a space", try: "\(option) NAME=coffer://service/account")
     }
     guard Reference.isMeant(by: text) else {
       throw .usage(
-        "what \(option) gives to '\(Printable.line(name))' is no reference (not repeated here), and a secret is never an "
+        "what \(option) gives to '\(Printable.line(name))' is not a reference (not repeated here), and a secret is never an "
           + "argument",
-        try: "\(option) \(Printable.line(name))=coffer://service/account; env(1) sets a variable that is no secret")
+        try: "\(option) \(Printable.line(name))=coffer://service/account; env(1) sets a variable that is not secret")
     }
     return (name, try Reference(text))
   }

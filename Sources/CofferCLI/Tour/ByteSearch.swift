@@ -1,7 +1,6 @@
 internal import Coffer
 internal import CofferFormats
 internal import CofferMemory
-internal import CofferTerminal
 internal import FoundationEssentials
 internal import SystemPackage
 
@@ -23,7 +22,7 @@ enum ByteSearch {
     String(decoding: FileManager.default.contents(atPath: path.string) ?? Data(), as: UTF8.self)
   }
 
-  /// The first file that contains `secret`, and its encoding.
+  /// Finds any encoding of it.
   static func find(_ secret: borrowing SecretBytes, in files: [File]) throws -> (path: FilePath, encoding: String)? {
     for encoding in Encoding.allCases {
       let needle = try encoding.bytes(of: secret)

@@ -1,9 +1,5 @@
-internal import ArgumentParser
 internal import Coffer
-internal import CofferPlatform
 internal import CofferTerminal
-internal import FoundationEssentials
-internal import SystemPackage
 
 /// The text of a tour: numbered steps, indented lines, checked claims.
 struct Story {
@@ -18,7 +14,7 @@ struct Story {
 
   func code(_ text: String) throws {
     for line in text.split(separator: "\n", omittingEmptySubsequences: false) {
-      try Output.line("       " + Printable.line(String(line)))
+      try Output.sentence("       " + Printable.line(String(line)))
     }
   }
 

@@ -55,7 +55,7 @@ final class Tour {
   }
 
   private func makeVault() throws -> SecretBytes {
-    try step("Make a vault, opened by a key file")
+    try step("Create a vault that a key file opens")
     let key = try NewKeyFile.write(to: keyFile.string)
     let vault = try UnlockedVault.create(
       at: places.vault, with: Credentials(keyFile: key.duplicate()), label: "tour",
@@ -63,8 +63,8 @@ final class Tour {
     _ = try vault.lock()
     let file = try places.vault.file()
     try story.say("\(inside(file)): the vault, one SQLite file in which every record is sealed")
-    try story.say("\(inside(keyFile)): what opens it here; a passphrase is the other way")
-    try story.claim(mode(file) == 0o600 && mode(keyFile) == 0o600, "nobody but you can open either file")
+    try story.say("\(inside(keyFile)): opens it here; a passphrase is the other way")
+    try story.claim(mode(file) == 0o600 && mode(keyFile) == 0o600, "only you can open either file")
     return key
   }
 
@@ -83,7 +83,7 @@ final class Tour {
   }
 
   private func lookAtFiles(_ token: borrowing SecretBytes) throws {
-    try step("See where each went")
+    try step("See where each is stored")
     let list = places.propertyList(of: Self.domain)
     try story.claim(ByteSearch.text(of: list).contains("<key>notifications</key>"), "the toggle is readable in \(inside(list))")
     try claimNowhere(token)
@@ -119,7 +119,7 @@ final class Tour {
     try story.claim(toggle.text == "true" && secret.output.isEqual(to: token), "a second process sees both new values")
   }
 
-  /// A program's work: unlock, open, work, lock. The vault's file is closed afterwards, so that it may be read.
+  /// Unlock, open, work, lock. The vault's file is closed afterwards, so that it may be read.
   func withApp(_ key: borrowing SecretBytes, _ work: (StorageRouter) throws -> Void) throws {
     let vault = try VaultStore(service: Self.domain, vault: places.openVault())
     try vault.unlock(with: Credentials(keyFile: key.duplicate()))
@@ -172,7 +172,7 @@ extension Tour {
   }
 
   func logOut(_ token: borrowing SecretBytes, _ key: borrowing SecretBytes) throws {
-    try step("Log out: what was marked endsWithSession() goes, from both stores at once")
+    try step("Log out: values marked endsWithSession() are removed, from both stores at once")
     try withApp(key) { app in
       try app.transaction { tx in
         try tx.remove(keys.token)

@@ -1,4 +1,3 @@
-internal import Coffer
 internal import CofferTerminal
 internal import CofferVault
 internal import CofferPlatform
@@ -8,8 +7,10 @@ internal import Synchronization
 /// terminal. The first that has something is used; a later one only adds the part that a slot still lacks.
 struct CredentialSources {
   private let context: Context
+  private let warning: Bool
 
-  init(_ context: Context) { self.context = context }
+  /// - Parameter warning: whether a note names a file that others can read. Not at every command: `doctor` finds it too.
+  init(_ context: Context, warning: Bool = false) { (self.context, self.warning) = (context, warning) }
 
   func claimInput() throws(Failure) {
     if context.unlocking?.usesStandardInput == true { try context.input.claim(for: "the passphrase") }
@@ -53,8 +54,12 @@ struct CredentialSources {
   func others() throws -> Credentials { context.unlocking?.isEmpty ?? true ? Credentials() : try fromEnvironment() }
 
   func fromOptions() throws -> Credentials {
+    guard let options = context.unlocking else { return Credentials() }
+    return try secrets(of: options)
+  }
+
+  func secrets(of options: UnlockingOptions) throws -> Credentials {
     var found = Credentials()
-    guard let options = context.unlocking else { return found }
     if let descriptor = options.passphraseFd {
       found.passphrase = try passphrase(fromDescriptor: descriptor)
     } else if let path = options.passphraseFile {
@@ -120,12 +125,14 @@ struct CredentialSources {
   func passphrase(fromFile path: String) throws -> SecretBytes {
     guard path != "-" else { return try passphrase(fromDescriptor: 0) }
     try GivenPath.check(path)
-    do throws(StoreError) { return try Credentials.passphrase(at: FilePath(path)) } catch { throw error.asUsageWhereEmpty }
+    do throws(StoreError) { return try Credentials.passphrase(at: FilePath(path), warning: warning) } catch {
+      throw error.asUsageWhereEmpty
+    }
   }
 
   func keyFile(_ path: String) throws -> SecretBytes {
     try GivenPath.check(path)
-    return try Credentials.keyFile(at: FilePath(path))
+    return try Credentials.keyFile(at: FilePath(path), warning: warning)
   }
 
   func recoveryCode(_ path: String) throws -> SecretBytes {
@@ -134,7 +141,7 @@ struct CredentialSources {
 
   func identity(_ path: String) throws -> SecretBytes {
     try GivenPath.check(path)
-    return try Credentials.identity(at: FilePath(path))
+    return try Credentials.identity(at: FilePath(path), warning: warning)
   }
 
   static func nothing(_ vault: VaultPlace) -> Failure {

@@ -1,30 +1,29 @@
 internal import ArgumentParser
-internal import Coffer
 internal import CofferFormats
 internal import CofferVault
 
 struct HistoryOptions: ParsableArguments {
   @Option(
     help: ArgumentHelp(
-      "Keep so many former values of the item from now on, 0 to 100. [default: as before; of a new one the setting "
+      "Keep this many previous values of the item from now on, 0 to 100. [default: as before; for a new one the setting "
         + "history.keep, 10]",
       valueName: "n"))
   var history: Int?
-  @Flag(help: "Keep no former value of the item, and remove those that are kept.") var noHistory = false
+  @Flag(help: "Keep no previous value of the item, and remove existing ones.") var noHistory = false
 
   var isGiven: Bool { history != nil || noHistory }
 
   func validate() throws {
     guard history == nil || !noHistory else { throw ValidationError("give --history or --no-history, not both") }
     guard history.map((0...VaultItem.longestHistory).contains) ?? true else {
-      throw ValidationError("--history is 0 to \(VaultItem.longestHistory)")
+      throw ValidationError("--history takes 0 to \(VaultItem.longestHistory)")
     }
   }
 
   /// The number of previous contents to keep after a write that replaces `old`, or makes a new item.
   func keeping(_ old: VaultItem?, _ context: Context) -> Int {
     guard old?.isOfLogin != true else {
-      if history ?? 0 > 0 { context.note("no former value is kept of a login, nor of what ends with a session") }
+      if history ?? 0 > 0 { context.note("logins and session values have no history") }
       return 0
     }
     return history ?? (noHistory ? 0 : Self.standard(old, context))

@@ -1,4 +1,3 @@
-internal import Coffer
 internal import CofferTerminal
 internal import CofferVault
 internal import CofferPlatform
@@ -19,7 +18,7 @@ enum NewKeyFile {
     guard let path else { return try body(given) }
     let file = try FirstKeyFile(at: path, context)
     defer { withExtendedLifetime(file) {} }
-    given.keyFile = try file.content(context)
+    given.keyFile = try file.content()
     do { return try body(given) } catch {
       guard opensNothing(error) else { throw Failure.of(error)?.keeping(keyFile: path) ?? error }
       file.discard()
@@ -55,11 +54,11 @@ final class FirstKeyFile {
       lock = try Self.lockOfNew(path)
       return
     }
-    guard let left = try Self.lockOfLeft(path, context) else { throw taken }
+    guard let left = try Self.lockOfLeft(path) else { throw taken }
     wasThere = true
     lock = left
     context.note(
-      "the key file \(path) was there already, and is taken for that of a command that was interrupted: if it opens another "
+      "using the key file \(path), which was already there, as if left by an interrupted command; if it opens another "
         + "vault, it opens both"
     )
   }
@@ -70,12 +69,12 @@ final class FirstKeyFile {
     do throws(StoreError) { lock = try DescriptorLock.take(FilePath(path), making: false) } catch { return nil }
     guard let lock else {
       throw StoreError(
-        .busy, "another command took the key file as it was made", place: path, cure: "see what that one made with it")
+        .busy, "another command took the new key file", place: path, cure: "see what that command made with it")
     }
     return lock
   }
 
-  private static func lockOfLeft(_ path: String, _ context: Context) throws -> DescriptorLock? {
+  private static func lockOfLeft(_ path: String) throws -> DescriptorLock? {
     var facts = stat()
     guard lstat(path, &facts) == 0, facts.st_mode & S_IFMT == S_IFREG, facts.st_uid == geteuid(), facts.st_nlink == 1,
       facts.st_mode & 0o077 == 0, let lock = try DescriptorLock.take(FilePath(path), making: false)
@@ -84,7 +83,7 @@ final class FirstKeyFile {
     return try KeyFile.isGenerated(content) ? lock : nil
   }
 
-  func content(_ context: Context) throws -> SecretBytes {
+  func content() throws -> SecretBytes {
     try SecretReader.file(path, limit: SecretFile.largestKey, what: "the key file")
   }
 

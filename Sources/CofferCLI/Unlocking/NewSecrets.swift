@@ -4,8 +4,6 @@ internal import CofferFormats
 internal import CofferStorage
 internal import CofferPlatform
 internal import CofferTerminal
-internal import CofferVault
-internal import SystemPackage
 
 struct NewSecretOptions: ParsableArguments {
   @Option(help: ArgumentHelp("Read the new passphrase from this open descriptor.", valueName: "n"))
@@ -14,13 +12,12 @@ struct NewSecretOptions: ParsableArguments {
   @Option(help: ArgumentHelp("Read the new passphrase from this file; - is standard input.", valueName: "path"))
   var newPassphraseFile: String?
 
-  @Option(help: ArgumentHelp("Write a fresh key file to this path, where nothing may be yet.", valueName: "path"))
+  @Option(help: ArgumentHelp("Write a new key file to this path, which must not exist.", valueName: "path"))
   var newKeyFile: String?
 
   @Option(
     help: ArgumentHelp(
-      "Refuse a new passphrase that fewer than 2 to the power of so many tries would guess; 0 takes any. [default: 35 at a "
-        + "terminal]",
+      "Refuse a new passphrase weaker than this many bits; 0 takes any. [default: 35 at a terminal]",
       valueName: "bits"))
   var minStrength: Int?
 
@@ -29,7 +26,7 @@ struct NewSecretOptions: ParsableArguments {
       throw ValidationError("give --min-strength from 0 to \(Self.mostBits)")
     }
     guard newPassphraseFd == nil || newPassphraseFile == nil else {
-      throw ValidationError("give the new passphrase by --new-passphrase-fd or by --new-passphrase-file, not by both")
+      throw ValidationError("give --new-passphrase-fd or --new-passphrase-file, not both")
     }
   }
 
@@ -49,7 +46,7 @@ struct NewSecrets {
   init(new: NewSecretOptions, context: Context) {
     self.new = new
     self.context = context
-    sources = CredentialSources(context)
+    sources = CredentialSources(context, warning: true)
   }
 
   func claimInput() throws(Failure) {
@@ -61,12 +58,14 @@ struct NewSecrets {
   /// There are no older secrets, so the unlocking sources serve too. A key file alone makes a vault for a machine: the
   /// environment and the terminal are then not asked for a passphrase.
   ///
-  /// - Parameter keyFile: that file, to be kept until the vault is made.
-  func credentials(_ keyFile: inout FirstKeyFile?) throws -> Credentials {
+  /// - Parameters:
+  ///   - keyFile: that file, to be kept until the vault is made.
+  ///   - isTyped: set if a person typed them.
+  func credentials(_ keyFile: inout FirstKeyFile?, isTyped: inout Bool) throws -> Credentials {
     var found = try sources.fromOptions()
     if new.hasPassphrase {
       guard found.passphrase == nil else {
-        throw Failure.usage("two passphrases were given for one new vault", try: "only one of the options for it")
+        throw Failure.usage("two passphrases were given for one new vault", try: "only one of these options")
       }
       found.passphrase = try newPassphrase()
     }
@@ -81,7 +80,7 @@ struct NewSecrets {
       }
       let made = try FirstKeyFile(at: path, context)
       keyFile = made
-      found.keyFile = try made.content(context)
+      found.keyFile = try made.content()
       return found
     }
     guard found.isEmpty else { return found }
@@ -90,8 +89,9 @@ struct NewSecrets {
     found.passphrase = try checked(found.passphrase.take())
     if found.isEmpty, let terminal = Terminal() {
       found.passphrase = try typed("passphrase", purpose: Self.firstPurpose(context.places.vault), terminal)
+      isTyped = true
     }
-    guard !found.isEmpty else { throw Self.nothing }
+    guard !found.isEmpty else { throw Self.nothing("a new vault needs a secret") }
     return found
   }
 
@@ -119,7 +119,7 @@ struct NewSecrets {
     if made.isEmpty, let terminal = Terminal() {
       made.passphrase = try typed("passphrase of the new vault", terminal)
     }
-    guard !made.isEmpty else { throw Self.nothing }
+    guard !made.isEmpty else { throw Self.nothing("a new vault needs a secret") }
     return made
   }
 
@@ -138,7 +138,7 @@ struct NewSecrets {
     var found = Credentials()
     if withKeyFile, new.newKeyFile == nil {
       guard let path = context.unlocking?.keyFile ?? ProcessEnvironment.value("COFFER_KEY_FILE") else {
-        throw Failure.usage("the slot wants a key file too", try: "--key-file for the present one, or --new-key-file")
+        throw Failure.usage("the slot needs a key file too", try: "--key-file for the current one, or --new-key-file")
       }
       found.keyFile = try sources.keyFile(path)
     }
@@ -154,13 +154,11 @@ struct NewSecrets {
   }
 
   private func askedPassphrase() throws -> SecretBytes {
-    guard let terminal = Terminal() else { throw Self.nothingForSlot }
+    guard let terminal = Terminal() else { throw Self.nothing("a new secret is needed") }
     return try typed("passphrase", terminal)
   }
 
   /// A typed passphrase; a weak one is asked for again.
-  ///
-  /// - Parameter purpose: its future use, in a sentence.
   private func typed(_ what: String, purpose: String? = nil, _ terminal: borrowing Terminal) throws -> SecretBytes {
     let least = new.minStrength.map(Double.init) ?? PasswordStrength.leastOfPassphrase
     var failure: (any Error)?
@@ -194,7 +192,7 @@ struct NewSecrets {
     return .usage(
       "the passphrase is easy to guess: \(strength.reason)",
       try:
-        "four or more words that have nothing to do with each other, as coffer generate --words 4 makes them; nothing was stored")
+        "four or more unrelated words, as coffer generate --words 4 makes them; nothing was stored")
   }
 
   private func newPassphrase() throws -> SecretBytes? {
@@ -202,13 +200,10 @@ struct NewSecrets {
     return try new.newPassphraseFile.map { try sources.passphrase(fromFile: $0) }
   }
 
-  private static let nothingForSlot = Failure(
-    StoreError(
-      .noCredentials, "a new secret is needed, and there is no terminal to ask at",
-      cure: "--new-passphrase-file PATH, --new-passphrase-fd N, or --new-key-file PATH"))
-
-  private static let nothing = Failure(
-    StoreError(
-      .noCredentials, "a new vault needs a secret, and there is no terminal to ask at",
-      cure: "--new-passphrase-file PATH, --new-passphrase-fd N, or --new-key-file PATH"))
+  private static func nothing(_ lack: String) -> Failure {
+    Failure(
+      StoreError(
+        .noCredentials, "\(lack), and there is no terminal to ask at",
+        cure: "--new-passphrase-file PATH, --new-passphrase-fd N, or --new-key-file PATH"))
+  }
 }

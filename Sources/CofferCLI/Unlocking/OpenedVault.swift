@@ -1,5 +1,6 @@
 internal import Coffer
 internal import CofferAgent
+internal import CofferFormats
 internal import CofferPlatform
 internal import CofferTerminal
 internal import CofferVault
@@ -56,6 +57,18 @@ struct AgentKeeper {
     }
   }
 
+  /// Hands over what opens a vault that this process has just made; a failure is only reported.
+  ///
+  /// - Returns: how long the vault stays unlocked without use; nil if the agent does not keep it.
+  mutating func keep(_ credentials: borrowing Credentials) -> Duration? {
+    context.spin("Unlocking")
+    defer { StatusLine.clear() }
+    do { return try unlock(with: credentials).map { try $0.status() }.map { min($0.idle, $0.lifetime) } } catch {
+      if let failure = Failure.of(error) { _ = notKept(failure) }
+      return nil
+    }
+  }
+
   private mutating func running() throws -> AgentClient? {
     if let client { return client }
     do {
@@ -75,5 +88,52 @@ struct AgentKeeper {
   private static var isService: Bool {
     ProcessEnvironment.value("CREDENTIALS_DIRECTORY") != nil
       || (ProcessEnvironment.value("INVOCATION_ID") != nil && Terminal() == nil)
+  }
+}
+
+extension OpenedVault {
+  /// Lends each item with its value to `body`, expired ones too, by name; those without a value to `withoutValue`.
+  borrowing func forEachItem(
+    withFields: Bool = false, withoutValue: @escaping (VaultItem) throws -> Void, _ body: (VaultItem, SecretForm) throws -> Void
+  ) throws {
+    switch self {
+    case .byAgent(let agent): try agent.forEachItem(withFields: withFields, withoutValue: withoutValue, body)
+    case .here(let vault): try vault.forEachItem(withFields: withFields, withoutValue: withoutValue, body)
+    }
+  }
+
+  /// Writes a new vault with the items of some services, or all, and returns their number. All include Coffer's own, which keep
+  /// the active logins active and are not counted.
+  borrowing func export(
+    to target: VaultPlace, of places: Places, services: [String]?, with credentials: consuming Credentials, label: String
+  ) throws(StoreError) -> Int {
+    let own = ItemQuery(service: LoginItems.pointers)
+    switch self {
+    case .byAgent(let agent):
+      let hidden = try services == nil ? agent.find(own).count : 0
+      return try agent.export(
+        to: target, of: places.vault, services: services, with: credentials, label: label, pins: places.vaultOptions.pins)
+        - hidden
+    case .here(let vault):
+      let hidden = try services == nil ? vault.find(own).count : 0
+      return try vault.export(to: target, services: services, with: credentials, label: label) - hidden
+    }
+  }
+
+  borrowing func add(
+    _ items: [ImportedItem], duplicates: DuplicatePolicy, keeping: Int = 0, isTrial: Bool, progress: (Int) -> Void = { _ in }
+  ) throws(StoreError) -> ImportReport {
+    switch self {
+    case .byAgent(let agent): try agent.add(items, duplicates: duplicates, keeping: keeping, isTrial: isTrial, progress: progress)
+    case .here(let vault): try vault.add(items, duplicates: duplicates, keeping: keeping, isTrial: isTrial, progress: progress)
+    }
+  }
+
+  /// Whether so many items can be added at once. The agent's memory and time are for others too.
+  borrowing func takes(_ items: [ImportedItem]) -> Bool {
+    switch self {
+    case .byAgent: AgentClient.takes(items)
+    case .here: true
+    }
   }
 }

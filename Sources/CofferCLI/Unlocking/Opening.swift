@@ -1,4 +1,3 @@
-internal import Coffer
 internal import CofferPlatform
 internal import CofferTerminal
 internal import CofferVault
@@ -11,11 +10,9 @@ struct Opening: ~Copyable {
   private let given: CredentialSources.Given
 
   /// Reads the sources, without a question.
-  init(_ slots: [SlotSummary], of place: VaultPlace, _ context: Context) throws {
-    self.context = context
-    self.slots = slots
-    self.place = place
-    given = try CredentialSources(context).given(for: slots)
+  init(_ slots: [SlotSummary], of place: VaultPlace, _ context: Context, warning: Bool = false) throws {
+    (self.context, self.slots, self.place) = (context, slots, place)
+    given = try CredentialSources(context, warning: warning).given(for: slots)
   }
 
   var needsPerson: Bool { given.lacksPassphrase }
@@ -33,7 +30,7 @@ struct Opening: ~Copyable {
       return try body(credentials, false)
     }
     let wrong = given.credentials.keyFile == nil ? "Wrong passphrase." : "Wrong passphrase or key file."
-    return try naming { try asked(person, wrong, body) }
+    return try advising { try asked(person, wrong, body) }
   }
 
   private borrowing func asked<Result: ~Copyable>(
@@ -50,12 +47,12 @@ struct Opening: ~Copyable {
   }
 
   /// After so many wrong passphrases, the person may have forgotten it.
-  private borrowing func naming<Result: ~Copyable>(_ body: () throws -> Result) throws -> Result {
-    do { return try body() } catch let error as StoreError where error.kind == .wrongSecret && hasRecoveryCode {
+  private borrowing func advising<Result: ~Copyable>(_ body: () throws -> Result) throws -> Result {
+    do { return try body() } catch let error as StoreError where error.kind == .wrongSecret {
       throw StoreError(
         error.kind, error.what, key: error.key, place: error.place,
-        cure: "forgot it? Run 'coffer recover'. If you are certain it is right, the vault file may have been altered: see "
-          + "'coffer doctor'",
+        cure: (hasRecoveryCode ? "coffer recover, if you forgot it. If" : "if")
+          + " you are certain it is right, the vault file may have been altered; see 'coffer doctor'",
         underlying: error.underlying)
     }
   }

@@ -5,16 +5,16 @@ internal import CofferStorage
 struct RecipeOptions: ParsableArguments {
   @Option(help: ArgumentHelp("Characters of a generated value (8 to 1024).", valueName: "n"))
   var length: Int?
-  @Option(help: ArgumentHelp("A generated value of words (4 to 64) instead of characters.", valueName: "n"))
+  @Option(help: ArgumentHelp("Words of a generated value (4 to 64), instead of characters.", valueName: "n"))
   var words: Int?
-  @Option(help: ArgumentHelp("What stands between generated words.", valueName: "text"))
+  @Option(help: ArgumentHelp("The separator of generated words.", valueName: "text"))
   var separator: String?
   @Option(
     help: ArgumentHelp(
-      "Of which characters: lower, upper, digits, symbols, with commas between; each is there at least once.",
+      "Its kinds of characters, with commas between: lower, upper, digits, symbols; each occurs at least once.",
       valueName: "classes"))
   var classes: String?
-  @Flag(help: "Without 0 O o 1 I l |, which people take for one another.") var noLookAlikes = false
+  @Flag(help: "Leave out characters that look alike: 0 O o 1 I l |.") var noLookAlikes = false
 
   /// Between words: easy to type, and part of no word.
   private static let separator = "-"
@@ -23,17 +23,17 @@ struct RecipeOptions: ParsableArguments {
 
   func validate() throws {
     if let length, !Generated.lengths.contains(length) {
-      throw ValidationError("--length is \(Generated.lengths.lowerBound) to \(Generated.lengths.upperBound) characters")
+      throw ValidationError("--length takes \(Generated.lengths.lowerBound) to \(Generated.lengths.upperBound) characters")
     }
     if let words, !PasswordRecipe.wordCounts.contains(words) {
-      throw ValidationError("--words is \(PasswordRecipe.wordCounts.lowerBound) to \(PasswordRecipe.wordCounts.upperBound)")
+      throw ValidationError("--words takes \(PasswordRecipe.wordCounts.lowerBound) to \(PasswordRecipe.wordCounts.upperBound)")
     }
     guard words == nil || (length == nil && classes == nil && !noLookAlikes) else {
       throw ValidationError("--words excludes --length, --classes and --no-look-alikes: words are lower-case letters")
     }
-    guard separator == nil || words != nil else { throw ValidationError("--separator belongs to --words") }
+    guard separator == nil || words != nil else { throw ValidationError("--separator needs --words") }
     if let separator, separator.utf8.count > 8 || !separator.utf8.allSatisfy({ $0 >= 0x20 && $0 != 0x7F }) {
-      throw ValidationError("--separator is at most 8 printable bytes")
+      throw ValidationError("--separator takes at most 8 printable bytes")
     }
     _ = try parsedClasses()
   }

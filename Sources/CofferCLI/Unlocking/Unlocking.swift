@@ -1,4 +1,3 @@
-internal import ArgumentParser
 internal import Coffer
 internal import CofferAgent
 internal import CofferPlatform
@@ -137,7 +136,6 @@ extension AgentClient {
 
 /// `COFFER_EXPECT_VAULT`: a machine without a rollback pin still knows which vault it must find.
 enum ExpectedVault {
-  /// - Parameter error: names the malformed word.
   static func malformed(_ error: StoreError) -> Failure {
     var failure = Failure.usage(
       "COFFER_EXPECT_VAULT is neither a vault's id nor invitations",
@@ -150,8 +148,8 @@ enum ExpectedVault {
   static func checkNewVault() throws {
     guard ProcessEnvironment.value("COFFER_EXPECT_VAULT") != nil else { return }
     throw Failure.usage(
-      "COFFER_EXPECT_VAULT names a vault, and a new one is another, which no command would open",
-      try: "unset COFFER_EXPECT_VAULT; coffer vault pin show prints the invitation to the new vault once it is made")
+      "COFFER_EXPECT_VAULT names another vault, so no command would open the new one",
+      try: "unset COFFER_EXPECT_VAULT; coffer vault pin show prints the new vault's invitation once it is created")
   }
 }
 
@@ -159,13 +157,12 @@ enum GivenInvitation {
   /// - Parameters:
   ///   - place: where it was given.
   ///   - several: the cure for more than one.
-  /// - Throws: a usage failure for an invalid invitation.
   static func read(_ text: String, _ place: String, several: String) throws -> Invitation {
     do throws(StoreError) { return try Invitation(text) } catch {
       let words = text.split { $0 == " " || $0.isNewline }
-      guard words.count < 2 else { throw Failure.usage("\(place) is no invitation, but \(words.count) words", try: several) }
+      guard words.count < 2 else { throw Failure.usage("\(place) is not an invitation, but \(words.count) words", try: several) }
       throw Failure.usage(
-        "\(place) is no invitation: it begins with PVINV1- and has 120 hexadecimal digits after it", try: error.cure)
+        "\(place) is not an invitation: one is PVINV1- and 120 hexadecimal digits", try: error.cure)
     }
   }
 }

@@ -11,15 +11,15 @@ struct ValueOptions: ParsableArguments {
   @Option(help: ArgumentHelp("Take the value from this open descriptor.", valueName: "n"))
   var fd: Int32?
 
-  @Flag(help: "Take the value from standard input, which is also the default where that is no terminal.")
+  @Flag(help: "Take the value from standard input; the default unless that is a terminal.")
   var stdin = false
 
-  @Flag(help: "Make a random value: 32 letters, digits, - and _, unless the options below say otherwise.")
+  @Flag(help: "Generate a random value: by default 32 letters, digits, - and _.")
   var generate = false
 
   @OptionGroup var recipe: RecipeOptions
 
-  @Flag(help: "Keep the newline of one piped line, and store an empty value.")
+  @Flag(help: "Keep the newline of one piped line; allow an empty value.")
   var exact = false
 
   func validate() throws {
@@ -27,7 +27,7 @@ struct ValueOptions: ParsableArguments {
       throw ValidationError("give one source of the value: --file, --fd, --stdin or --generate")
     }
     guard recipe.isEmpty || generate else {
-      throw ValidationError("--length, --words, --separator, --classes and --no-look-alikes belong to --generate")
+      throw ValidationError("--length, --words, --separator, --classes and --no-look-alikes need --generate")
     }
   }
 
@@ -68,7 +68,7 @@ struct ValueOptions: ParsableArguments {
   /// An empty input usually means a failed command before the pipe: storing it takes --exact.
   private func checked(_ value: consuming SecretBytes) throws -> SecretBytes {
     guard exact || value.count > 0 else {
-      throw Failure.usage("the value is empty", try: "--exact, if it shall be; nothing was stored")
+      throw Failure.usage("the value is empty", try: "--exact to store an empty value; nothing was stored")
     }
     return value
   }

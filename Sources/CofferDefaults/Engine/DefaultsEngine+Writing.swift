@@ -126,7 +126,7 @@ extension DefaultsEngine {
     try ForeignChanges(engine: self).rereadIfChanged(&state, patiently: true)
     for (name, expected) in expectations where state.values[name] != expected {
       throw StoreError(
-        .conflict, "changed since it was read", key: name, place: files.list.string, cure: "read it again and retry")
+        .conflict, "it was changed since it was read", key: name, place: files.list.string, cure: "read it again and retry")
     }
     var weight = state.weight
     var effective: [Record.Change] = []

@@ -31,8 +31,8 @@ struct Fold {
   private func unfolded(_ error: StoreError) -> StoreError {
     guard error.underlying is Errno || error.kind == .busy else { return error }
     return StoreError(
-      error.kind, "every value is stored, but not in the property list yet: " + error.what, place: error.place,
-      cure: "put that right: the next write brings the list up to date; every Coffer process reads the new values already",
+      error.kind, "every value is stored, but not yet in the property list: " + error.what, place: error.place,
+      cure: "correct that: the next write updates the list; every Coffer process reads the new values already",
       underlying: error.underlying)
   }
 

@@ -22,7 +22,7 @@ struct OpenBatches {
   func checkDecided(_ name: String, _ place: FilePath) throws(StoreError) {
     guard let id = undecided[name], let cause = unresolvable[id] else { return }
     throw StoreError(
-      .pending(id), "part of transaction \(id), whose outcome cannot be learnt", key: name, place: place.string,
+      .pending(id), "part of transaction \(id), whose outcome is unknown", key: name, place: place.string,
       cure: "make the other store of that transaction readable, and open the domain with it", underlying: cause)
   }
 

@@ -81,14 +81,14 @@ struct PreparedBatches {
     let outcome: TransactionOutcome
     do throws(StoreError) { outcome = try decisions(on: batch).settle(batch.id, batch.place) } catch {
       throw StoreError(
-        .pending(batch.id), "whether transaction \(batch.id) was made is not known yet", place: batch.place,
+        .pending(batch.id), "transaction \(batch.id) may or may not have been made", place: batch.place,
         cure: "make that place writable: the next access to the transaction's plain keys learns the outcome, all or nothing",
         underlying: error)
     }
     guard outcome == .dropped else { return }
     abandon(batch.id, journal)
     throw StoreError(
-      .busy, "the transaction's decision was not made in time, and is given up: nothing was changed", place: batch.place,
+      .busy, "the transaction was not decided in time and was given up; nothing was changed", place: batch.place,
       cure: "try again", underlying: error)
   }
 
@@ -112,7 +112,7 @@ struct PreparedBatches {
       try journal.synchronize()
     } catch {
       throw StoreError(
-        .pending(id), "transaction \(id) was decided, but the journal could not be told", place: engine.files.list.string,
+        .pending(id), "transaction \(id) was decided, but the journal could not record it", place: engine.files.list.string,
         cure: "keep the decision's record: the next write to the domain, or its next opening, completes the transaction",
         underlying: error)
     }

@@ -244,10 +244,10 @@ struct Relocation {
     let more = names.count > Self.mostNames ? " and \(names.count - Self.mostNames) more" : ""
     throw StoreError(
       .moved,
-      "other files were put in place of those in use, and have other values than were known of "
+      "the files in use were replaced, and the new ones have other values of "
         + names.prefix(Self.mostNames).map { "'\($0)'" }.joined(separator: ", ") + more,
       place: engine.files.list.string,
-      cure: "look at what is there, and set these keys again where you need to; nothing was changed")
+      cure: "check the values, and set these keys again if needed; nothing was changed")
   }
 
   /// The most names in a message.

@@ -45,7 +45,7 @@ extension Journal {
   }
 
   private static func gone(_ path: FilePath) -> StoreError {
-    StoreError(.moved, "the journal was taken away as it was opened", place: path.string, cure: "try again")
+    StoreError(.moved, "the journal was removed while it was opened", place: path.string, cure: "try again")
   }
 
   private static func openFile(
@@ -66,11 +66,11 @@ extension Journal {
   static func check(_ status: FileStatus, _ path: FilePath) throws(StoreError) {
     let refusal: (what: String, cure: String)? =
       if !status.isRegular {
-        ("the journal is not a regular file", "remove what stands in its place")
+        ("the journal is not a regular file", "remove what is in its place")
       } else if status.owner != geteuid() {
         ("the journal belongs to user \(status.owner)", "run as that user, or remove the file if it is not theirs to make")
       } else if status.permissions & 0o022 != 0 {
-        ("others may write the journal", "chmod 600 it if you trust what it holds, else remove it")
+        ("other users can write the journal", "chmod 600 it if you trust what it holds, else remove it")
       } else {
         nil
       }

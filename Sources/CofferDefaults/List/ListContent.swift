@@ -21,7 +21,7 @@ struct ListContent {
     let status = try FileStatus(of: fd, place: path)
     guard status.isRegular else {
       throw StoreError(
-        .denied, "the property list is not a regular file", place: path.string, cure: "remove what stands in its place")
+        .denied, "the property list is not a regular file", place: path.string, cure: "remove what is in its place")
     }
     guard status.size <= Budget.file else { throw damaged(path, "the file has \(status.size) bytes, over \(Budget.file)") }
     let data = try contents(fd, status.size, path, calls)

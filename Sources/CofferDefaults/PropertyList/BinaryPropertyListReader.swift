@@ -24,7 +24,7 @@ struct BinaryPropertyListReader {
 
   static func isBinary(_ data: Data) -> Bool { data.starts(with: "bplist".utf8) }
 
-  static let damaged = PropertyList.Failure(what: "the file is not a property list: it begins as a binary one and is damaged")
+  static let damaged = PropertyList.Failure(what: "the file is a damaged binary property list")
 
   static func read(_ bytes: UnsafeRawBufferPointer) throws(PropertyList.Failure) -> PlainForm {
     var (reader, top) = try opened(bytes)
@@ -81,7 +81,7 @@ struct BinaryPropertyListReader {
     case 0x4, 0x5, 0x6, 0xA, 0xD:
       let (start, size) = try size(low, offset + 1)
       return try sized(kind, start, size, depth)
-    default: throw PropertyList.Failure(what: "the property list holds a kind of value that is no preference")
+    default: throw PropertyList.Failure(what: "the property list holds a value that is not a preference")
     }
   }
 
@@ -138,7 +138,7 @@ struct BinaryPropertyListReader {
     var items = [String: PlainForm](minimumCapacity: size)
     for index in 0..<size {
       guard case .string(let key) = try value(element(references, index), depth: depth) else {
-        throw PropertyList.Failure(what: "the property list has a key that is no text")
+        throw PropertyList.Failure(what: "the property list has a key that is not text")
       }
       let item = try value(element(references, size + index), depth: depth)
       if items[key] == nil { items[key] = item }

@@ -21,8 +21,8 @@ enum Budget {
   ) throws(StoreError) {
     guard weight > domain, weight > before else { return }
     throw StoreError(
-      .tooLarge(limit: domain), "the domain would weigh \(weight) bytes, over its limit of \(domain)", key: name, place: place(),
-      cure: "remove values that are no preferences, or keep them in files; nothing was changed")
+      .tooLarge(limit: domain), "the domain would have \(weight) bytes, over its limit of \(domain)", key: name, place: place(),
+      cure: "remove values that are not preferences, or keep them in files; nothing was changed")
   }
 
   @inline(__always)

@@ -33,7 +33,7 @@ enum StorableForm {
   private static func checkContent(_ form: PlainForm, _ name: String) throws(StoreError) {
     guard form.byteCount <= Budget.value else {
       throw StoreError(
-        .tooLarge(limit: Budget.value), "a value of \(form.byteCount) bytes, over the limit of \(Budget.value)", key: name,
+        .tooLarge(limit: Budget.value), "the value has \(form.byteCount) bytes, over the limit of \(Budget.value)", key: name,
         cure: "keep it in a file, and its path under this key")
     }
     if let why = refusal(of: form, depth: 0) {
@@ -51,16 +51,16 @@ enum StorableForm {
     try StoredName.check(name)
     guard isExpressible(name) else {
       throw StoreError(
-        .invalidName, "a key name with a character that XML forbids", key: name, cure: "use printable characters only")
+        .invalidName, "the key name contains a character that XML forbids", key: name, cure: "use printable characters only")
     }
   }
 
   private static func refusal(of form: PlainForm, depth: Int) -> String? {
-    guard depth <= Budget.depth else { return "a value nested more than \(Budget.depth) levels deep" }
+    guard depth <= Budget.depth else { return "the value is nested more than \(Budget.depth) levels deep" }
     switch form {
     case .bool, .integer, .unsigned, .real, .data: return nil
     case .string(let text): return isExpressible(text) ? nil : forbidden
-    case .date(let date): return isInCalendar(date) ? nil : "a date outside of the years 1 to 9999"
+    case .date(let date): return isInCalendar(date) ? nil : "the date is outside the years 1 to 9999"
     case .array(let items):
       for item in items { if let why = refusal(of: item, depth: depth + 1) { return why } }
       return nil
@@ -70,11 +70,11 @@ enum StorableForm {
         if let why = refusal(of: item, depth: depth + 1) { return why }
       }
       return nil
-    case .argument: return "the text of an override, which is not stored"
+    case .argument: return "the text of an override is not stored"
     }
   }
 
-  private static let forbidden = "text with a character that XML forbids"
+  private static let forbidden = "the text contains a character that XML forbids"
 
   /// XML 1.0, section 2.2: no control characters but tab, line feed and carriage return, no U+FFFE and U+FFFF.
   static func isExpressible(_ text: String) -> Bool {

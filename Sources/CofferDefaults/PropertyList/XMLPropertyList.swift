@@ -138,7 +138,7 @@ enum XMLEncoding {
     for (mark, encoding) in marks where data.starts(with: mark) { return try utf8(data.dropFirst(mark.count), from: encoding) }
     guard let name = declaredName(data) else { return data }
     guard let encoding = names[name.lowercased()] else {
-      throw PropertyList.Failure(what: "the property list is in another encoding than UTF-8, UTF-16 with its mark, or Latin 1")
+      throw PropertyList.Failure(what: "the property list is not in UTF-8, UTF-16 with its mark, or Latin 1")
     }
     return try utf8(data, from: encoding)
   }
@@ -146,7 +146,7 @@ enum XMLEncoding {
   private static func utf8(_ data: Data, from encoding: String.Encoding) throws(PropertyList.Failure) -> Data {
     guard encoding != .utf8 else { return data }
     guard let text = String(bytes: data, encoding: encoding) else {
-      throw PropertyList.Failure(what: "the property list is not in the encoding that it says")
+      throw PropertyList.Failure(what: "the property list is not in its declared encoding")
     }
     return Data(text.utf8)
   }

@@ -1,3 +1,4 @@
+internal import CofferPlatform
 package import CofferStorage
 internal import CofferTerminal
 internal import FoundationEssentials
@@ -60,14 +61,7 @@ package enum ClassicList {
     }
   }
 
-  private static func isWordByte(_ byte: UInt8) -> Bool {
-    switch byte {
-    case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"), UInt8(ascii: "0")...UInt8(ascii: "9"),
-      UInt8(ascii: "_"):
-      true
-    default: false
-    }
-  }
+  private static func isWordByte(_ byte: UInt8) -> Bool { byte.isLetterOrDigit || byte == UInt8(ascii: "_") }
 }
 
 /// Reads the old property-list notation, `{ key = (a, "b c", <0f00>); }`, of text, data, arrays and dictionaries.
@@ -79,7 +73,7 @@ struct ClassicListReader {
   /// Most levels of nested collections: the plain store's limit, and a bound on recursion.
   private static let deepest = 32
 
-  /// The value that `text` spells; nil if it is none.
+  /// Nil if `text` spells none.
   static func parse(_ text: String) -> PlainForm? {
     var reader = ClassicListReader(rest: text[...].unicodeScalars)
     guard let form = reader.value(depth: 0) else { return nil }

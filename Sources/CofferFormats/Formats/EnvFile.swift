@@ -1,4 +1,4 @@
-package import Coffer
+internal import CofferPlatform
 package import CofferStorage
 internal import CofferTerminal
 
@@ -56,7 +56,9 @@ package struct EnvFile {
       skip { $0 == 0x20 || $0 == 0x09 }
       name = word()
     }
-    guard !name.isEmpty, !(0x30...0x39).contains(name.utf8[name.startIndex]) else { throw damaged("no name of a variable") }
+    guard !name.isEmpty, !(0x30...0x39).contains(name.utf8[name.startIndex]) else {
+      throw damaged("the variable name is not valid")
+    }
     guard peek == UInt8(ascii: "=") else { throw damaged("'=' is missing after the name") }
     offset += 1
     return name
@@ -64,14 +66,7 @@ package struct EnvFile {
 
   private mutating func word() -> String {
     let start = offset
-    skip { byte in
-      switch byte {
-      case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"), UInt8(ascii: "0")...UInt8(ascii: "9"),
-        UInt8(ascii: "_"), UInt8(ascii: "."), UInt8(ascii: "-"):
-        true
-      default: false
-      }
-    }
+    skip { $0.isLetterOrDigit || "_.-".utf8.contains($0) }
     return String(decoding: bytes[start..<offset], as: UTF8.self)
   }
 
@@ -82,14 +77,7 @@ package struct EnvFile {
     let start = offset
     return try .written { (put) throws(StoreError) in
       offset = start
-      try text(put)
-    }
-  }
-
-  private mutating func text(_ put: (UInt8) -> Void) throws(StoreError) {
-    switch peek {
-    case UInt8(ascii: "'"), UInt8(ascii: "\""): try quoted(put)
-    default: try bare(put)
+      if peek == UInt8(ascii: "'") || peek == UInt8(ascii: "\"") { try quoted(put) } else { try bare(put) }
     }
   }
 

@@ -2,7 +2,7 @@ internal import Coffer
 internal import CofferPlatform
 internal import CofferTerminal
 
-/// The user's git configuration, read and written by git itself.
+/// Read and written by git itself.
 package enum GitConfig {
   package struct Setting {
     package let key: String, value: String
@@ -13,8 +13,6 @@ package enum GitConfig {
   private static let most = 65_536
 
   /// All helpers, global and for single servers, in git's order; none without git.
-  ///
-  /// - Parameter included: whether helpers of included files count.
   package static func helpers(included: Bool = false) throws -> [Setting] {
     guard ProgramPath.lacks("git") == nil else { return [] }
     let words = [included ? "--includes" : "--no-includes", "-z", "--get-regexp", #"^credential\.(.*\.)?helper$"#]

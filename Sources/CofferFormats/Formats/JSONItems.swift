@@ -5,7 +5,6 @@ internal import CofferTerminal
 internal import CofferVault
 internal import FoundationEssentials
 
-/// The items in the output of `coffer export --reveal`.
 package enum JSONItems {
   private static let version = 1
 
@@ -23,7 +22,7 @@ package enum JSONItems {
           switch field {
           case "coffer": try check(try scanner.number(), place)
           case "items": try scanner.array { items.append(try item(&$0, place)) }
-          default: throw scanner.damaged("an unknown field beside the items")
+          default: throw scanner.damaged("there is an unknown field beside the items")
           }
         }
       }
@@ -63,7 +62,7 @@ package enum JSONItems {
       // In another vault the item gets another id, and its value is new.
       case "id", "written": _ = try scanner.text()
       case "value": value = try secret(&scanner)
-      default: throw scanner.damaged("an unknown field of an item")
+      default: throw scanner.damaged("an item has an unknown field")
       }
     }
     guard let service else { throw scanner.damaged("an item has no service") }
@@ -101,7 +100,7 @@ package enum JSONItems {
     var bytes: SecretBytes?
     try scanner.object { scanner, field in
       guard field == "base64" else { throw scanner.damaged("a value is neither text nor base64") }
-      guard let decoded = try SecretBase64.decode(scanner.secretText()) else { throw scanner.damaged("a value is no Base64") }
+      guard let decoded = try SecretBase64.decode(scanner.secretText()) else { throw scanner.damaged("a value is not Base64") }
       bytes = consume decoded
     }
     guard let bytes else { throw scanner.damaged("a value is neither text nor base64") }
@@ -110,7 +109,7 @@ package enum JSONItems {
 }
 
 extension StoreError {
-  /// The same error with the label and the place of an imported entry.
+  /// With the label and the place of an imported entry.
   package func ofImported(_ entry: String, place: String, line: Int? = nil) -> StoreError {
     StoreError(
       kind, (line.map { "line \($0): " } ?? "") + what, key: entry, place: place, cure: "\(commandCure); nothing was imported",

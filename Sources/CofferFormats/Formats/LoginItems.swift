@@ -1,12 +1,10 @@
-package import CofferStorage
 package import CofferVault
 
-/// The marks of login items.
 package enum LoginItems {
-  /// The attribute that marks tokens among the items of a host.
+  /// It marks tokens among the items of a host.
   package static let mark = "coffer.auth"
   package static let token = "token"
-  /// The service of items that name active accounts.
+  /// Their items name active accounts.
   package static let pointers = "coffer.auth"
 
   /// Whether an item names a host's active account, which is no secret.

@@ -2,7 +2,6 @@ internal import CofferStorage
 package import CofferTerminal
 package import FoundationEssentials
 
-/// `name=value` pairs.
 package enum Attributes {
   package static func parse(_ pairs: [String]) throws -> [String: String] {
     var attributes: [String: String] = [:]
@@ -18,7 +17,7 @@ package enum Attributes {
     return attributes
   }
 
-  /// Adds `new` to `attributes`; equal names are replaced.
+  /// Equal names are replaced.
   package static func merge(_ new: [String: String], into attributes: inout [String: String]) {
     for (name, value) in new {
       // Assignment alone would keep the old key, which may be another Unicode spelling of the same name.
@@ -27,7 +26,6 @@ package enum Attributes {
     }
   }
 
-  /// Refuses a reserved name.
   package static func checkFree(_ name: String) throws(Failure) {
     guard ItemMetadata.isOwn(attribute: name) else { return }
     throw .usage("the attributes '\(Printable.line(name))' are reserved", try: "another name")
@@ -47,7 +45,7 @@ package enum MediaType {
         1...127 ~= part.utf8.count && part.utf8.allSatisfy { $0 > 0x20 && $0 < 0x7F && !signs.contains($0) }
       }
     guard type.isEmpty || isSound else {
-      throw .usage("'\(Printable.line(type))' is no media type", try: "--type text/plain, application/json or the like")
+      throw .usage("'\(Printable.line(type))' is not a media type", try: "--type text/plain, application/json or the like")
     }
   }
 }

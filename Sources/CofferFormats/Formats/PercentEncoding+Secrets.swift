@@ -1,8 +1,6 @@
-internal import Coffer
 internal import CofferMemory
 internal import CofferPlatform
 package import CofferStorage
-internal import CofferTerminal
 
 extension PercentEncoding {
   /// Decodes within guarded memory; nil for a `%` without two digits, or for an empty result.

@@ -1,4 +1,3 @@
-internal import Coffer
 package import CofferStorage
 package import CofferTerminal
 package import FoundationEssentials
@@ -48,7 +47,7 @@ package enum PlainType: String, CaseIterable, Sendable {
     "true": true, "yes": true, "on": true, "1": true, "false": false, "no": false, "off": false, "0": false,
   ]
 
-  /// The bytes of hexadecimal digits; nil for any other text.
+  /// Nil for any other text.
   package static func hexadecimal(_ text: String) -> Data? {
     let digits = text.compactMap(\.hexDigitValue)
     guard digits.count == text.count, digits.count.isMultiple(of: 2) else { return nil }

@@ -44,7 +44,7 @@ package enum TypedWords: Equatable {
 
   package static func isTypeFlag(_ word: String) -> Bool { types[word] != nil }
 
-  /// A value with its optional type flag. An unknown flag is refused: a mistyped `-boool` must not become text.
+  /// An unknown flag is refused: a mistyped `-boool` must not become text.
   private static func value(_ words: inout ArraySlice<String>) throws(Failure) -> PlainForm {
     guard let word = words.popFirst() else { throw .usage("a value is missing at the end", try: "coffer defaults write --help") }
     if let type = types[word] {
@@ -72,26 +72,25 @@ package enum TypedWords: Equatable {
     if let form = ClassicListReader.parse(word) { return form }
     if first == "<", let form = PlainForm(propertyListXML: word) { return form }
     throw .usage(
-      "a value begins like a property list and is none",
+      "a value begins like a property list but is not one",
       try: "-string before text; '{ key = value; }', '(a, b)', '<0f00>' or XML for a list; coffer set --json for JSON")
   }
 
-  /// - Throws: `.undecodable` for an addition to a value that is no collection of that kind.
   package func applied(to old: PlainForm?, under key: String) throws(StoreError) -> PlainForm {
     switch (self, old) {
     case (.replace(let form), _): return form
     case (.append(let items), nil): return .array(items)
     case (.append(let items), .array(let before)): return .array(before + items)
-    case (.append, let found?): throw Self.notOf("array", found, key)
+    case (.append, let found?): throw Self.notOf("an array", found, key)
     case (.merge(let items), nil): return .dictionary(items)
     case (.merge(let items), .dictionary(let before)): return .dictionary(before.merging(items) { $1 })
-    case (.merge, let found?): throw Self.notOf("dictionary", found, key)
+    case (.merge, let found?): throw Self.notOf("a dictionary", found, key)
     }
   }
 
   private static func notOf(_ kind: String, _ found: PlainForm, _ key: String) -> StoreError {
     StoreError(
-      .undecodable(stored: found.kindName), "the stored value is no \(kind), so nothing can be added to it", key: key,
+      .undecodable(stored: found.kindName), "the stored value is not \(kind), so nothing can be added to it", key: key,
       cure: "write a whole new value")
   }
 }

@@ -1,5 +1,4 @@
 package import Coffer
-internal import CofferPlatform
 internal import CofferStorage
 internal import CofferTerminal
 
@@ -27,7 +26,7 @@ package enum AWSCredentials {
           entry = profile(line[(line.startIndex + 1)..<end].trimmed.word)
         } else {
           guard let (name, value) = line.parted(at: "=") else { throw damaged("'=' is missing", number, place) }
-          guard entry != nil else { throw damaged("a value before the first profile", number, place) }
+          guard entry != nil else { throw damaged("a value precedes the first profile", number, place) }
           let word = name.trimmed.word.lowercased()
           // A second one would replace the first, which would be lost.
           guard word != secretKey || entry?.value == nil else {

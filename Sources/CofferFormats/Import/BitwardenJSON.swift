@@ -9,7 +9,7 @@ internal import FoundationEssentials
 /// Source: bitwarden.com/help/condition-bitwarden-import, and `libs/common/src/models/export` of
 /// github.com/bitwarden/clients.
 package struct BitwardenJSON {
-  /// Names of folders and collections by id: entries may precede them in the file.
+  /// By id: entries may precede their folders and collections in the file.
   private var folders: [String: String] = [:]
   private var drafts: [Draft] = []
   private var isEncrypted = false
@@ -51,7 +51,7 @@ package struct BitwardenJSON {
     folders[id] = name
   }
 
-  /// An item as it stands in the file; its type and folder may come last.
+  /// Type and folder may come last in the file.
   private struct Draft {
     private enum Kind: String { case login = "1", note = "2", card = "3", identity = "4", key = "5" }
 
@@ -83,8 +83,10 @@ package struct BitwardenJSON {
           try readParts(&scanner, value: nil, secrets: ["ssn", "passportNumber", "licenseNumber"])
         case "fields" where scanner.peek() == UInt8(ascii: "["): try scanner.array { try readField(&$0) }
         case "passwordHistory" where scanner.peek() == UInt8(ascii: "["):
-          try scanner.array { try readFormer(&$0) }
-        case "attachments" where scanner.peek() == UInt8(ascii: "["): try scanner.array { try readAttachment(&$0) }
+          try scanner.array { try entry.readPrevious(&$0, "password", "lastUsedDate") }
+        // Only their names are in this export.
+        case "attachments" where scanner.peek() == UInt8(ascii: "["):
+          try scanner.array { attachments.append(try $0.text(of: "fileName")) }
         default: try scanner.skip()
         }
       }
@@ -97,12 +99,7 @@ package struct BitwardenJSON {
         case "password": entry.value = try scanner.secretOrNothing()
         case "totp": try entry.takeSeed(OneTimeSeed(scanner.secretOrNothing()), as: name)
         case "uris" where scanner.peek() == UInt8(ascii: "["):
-          try scanner.array { scanner in
-            try scanner.object { scanner, name in
-              guard name == "uri" else { return try scanner.skip() }
-              entry.urls.append(try scanner.textOrNothing())
-            }
-          }
+          try scanner.array { entry.urls.append(try $0.text(of: "uri")) }
         case "fido2Credentials" where scanner.peek() == UInt8(ascii: "["):
           try scanner.array {
             passkeys += 1
@@ -117,7 +114,8 @@ package struct BitwardenJSON {
       try scanner.object { scanner, name in
         switch name {
         case value: entry.value = try scanner.secretOrNothing()
-        case _ where secrets.contains(name): entry.add(try scanner.secretOrNothing(), as: name)
+        // The field of one-time codes is shown as the code.
+        case _ where secrets.contains(name): entry.add(try scanner.secretOrNothing(), as: name == "code" ? "cvc" : name)
         default: entry.say(try scanner.textOrNothing(), as: name)
         }
       }
@@ -140,28 +138,6 @@ package struct BitwardenJSON {
       if type == "0" || type == "2" { entry.say(value?.plainText ?? "", as: field) } else { entry.add(value, as: field) }
     }
 
-    private mutating func readFormer(_ scanner: inout JSONScanner) throws {
-      var password: SecretForm?, date: Date?
-      try scanner.object { scanner, name in
-        switch name {
-        case "password": password = try scanner.secretOrNothing()
-        case "lastUsedDate": date = entry.date("former password", try scanner.dateText())
-        default: try scanner.skip()
-        }
-      }
-      entry.add(former: password, date)
-    }
-
-    /// Only its name is in this export.
-    private mutating func readAttachment(_ scanner: inout JSONScanner) throws {
-      var file = ""
-      try scanner.object { scanner, name in
-        guard name == "fileName" else { return try scanner.skip() }
-        file = try scanner.textOrNothing()
-      }
-      attachments.append(file)
-    }
-
     func finish(_ folders: [String: String], _ found: inout ImportedEntries) {
       var entry = entry
       guard !isDeleted else { return found.leaveOut(entry.label, LeftOut.inTrash) }
@@ -170,6 +146,7 @@ package struct BitwardenJSON {
       entry.folder = places.first ?? ""
       for place in places.dropFirst() { entry.say(place, as: "folder") }
       if kind == .note, entry.value == nil { entry.value = notes } else { entry.add(notes, as: "notes") }
+      entry.isKept = !(entry.user + entry.urls.joined()).isEmpty || !entry.attributes.isEmpty
       found.add(entry)
       for name in attachments { found.leaveOut(entry.label, part: name, LeftOut.attachment) }
       for name in links { found.leaveOut(entry.label, part: name, LeftOut.link) }
@@ -179,10 +156,35 @@ package struct BitwardenJSON {
 }
 
 extension JSONScanner {
-  /// A date, as text or as a number; empty for `null`.
+  /// The member `name` of an object; empty if it is missing or `null`.
+  mutating func text(of name: String) throws -> String {
+    var text = ""
+    try object { scanner, member in
+      if member == name { text = try scanner.textOrNothing() } else { try scanner.skip() }
+    }
+    return text
+  }
+
+  /// As text or as a number; empty for `null`.
   mutating func dateText() throws(StoreError) -> String {
     guard peek() != UInt8(ascii: "\"") else { return try text() }
     let date = try literal()
     return date == "null" ? "" : date
+  }
+}
+
+extension ImportedEntry {
+  mutating func readPrevious(
+    _ scanner: inout JSONScanner, _ value: String, _ time: String, read: (String) -> Date? = Moment.parse
+  ) throws {
+    var password: SecretForm?, date: Date?
+    try scanner.object { scanner, name in
+      switch name {
+      case value: password = try scanner.secretOrNothing()
+      case time: date = self.date("previous password", try scanner.dateText(), read: read)
+      default: try scanner.skip()
+      }
+    }
+    add(previous: password, date)
   }
 }

@@ -9,7 +9,7 @@ package struct CSVEntries {
   private let names: [String]
   private let roles: [CSVLayout.Role?]
 
-  /// The columns in the first line of `file`.
+  /// In the first line of `file`.
   package static func columns(_ file: borrowing SecretBytes, place: String) throws -> [String] {
     try file.withUnsafeBytes { raw in
       var scanner = CSVScanner(raw, place: place)
@@ -17,8 +17,6 @@ package struct CSVEntries {
     }
   }
 
-  /// - Parameter layouts: the possible layouts, in the order in which they are tried.
-  /// - Throws: `.damaged`, naming the line and never its text.
   package static func read(_ file: borrowing SecretBytes, layouts: [CSVLayout], place: String) throws -> ImportedEntries {
     let columns = try columns(file, place: place)
     guard let layout = layouts.first(where: { $0.fits(columns) }) else {
@@ -30,7 +28,7 @@ package struct CSVEntries {
     let known = columns.map { $0.lowercased() }.filter { layout.roles[$0] != nil }
     guard Set(known).count == known.count else {
       throw StoreError(
-        .damaged, "line 1: a column of \(layout.name) stands there twice", place: place,
+        .damaged, "line 1: a column of \(layout.name) is there twice", place: place,
         cure: "export it again; nothing was imported")
     }
     return try file.withUnsafeBytes { raw in

@@ -1,6 +1,4 @@
-internal import Coffer
 package import CofferMemory
-internal import CofferPlatform
 internal import CofferStorage
 internal import CofferTerminal
 
@@ -56,7 +54,7 @@ package struct DockerConfig {
     entry.urls = [server]
     if let auth {
       guard let parts = try Self.parts(auth) else {
-        return found.leaveOut(server, "'auth' is no user and password in Base64")
+        return found.leaveOut(server, "'auth' is not a user and password in Base64")
       }
       (user, password) = parts
     }
@@ -73,7 +71,6 @@ package struct DockerConfig {
     found.add(entry)
   }
 
-  /// The two parts of a Base64 `user:password`.
   private static func parts(_ auth: SecretForm) throws -> (String, SecretForm?)? {
     guard let decoded = try SecretBase64.decode(auth.bytes) else { return nil }
     return try decoded.withUnsafeBytes { raw in

@@ -1,7 +1,5 @@
 package import Coffer
 internal import CofferPlatform
-internal import CofferStorage
-internal import CofferTerminal
 
 /// The file of git's own helper `store`: a URL with user and password a line.
 ///

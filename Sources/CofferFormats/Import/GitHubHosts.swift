@@ -1,7 +1,6 @@
 package import Coffer
 internal import CofferPlatform
 internal import CofferStorage
-internal import CofferTerminal
 
 /// The tokens in gh's `hosts.yml`, one item an account of a host.
 ///
@@ -19,7 +18,7 @@ package struct GitHubHosts {
     /// The second copy of the active account's token.
     var copy: Token?
     var tokens: [(user: String, token: Token)] = []
-    /// Its accounts, with tokens or without.
+    /// With tokens or without.
     var users: [String] = []
   }
   private typealias Token = (form: SecretForm, cut: ImportedEntry.Cut)
@@ -29,15 +28,11 @@ package struct GitHubHosts {
   private var names: Set<String> = []
   private let place: String
 
-  /// - Parameter areEqual: compares two tokens, at most once a host.
-  package static func read(
-    _ file: borrowing SecretBytes, place: String,
-    areEqual: (SecretForm, SecretForm) -> Bool = { $0.bytes.isEqual(to: $1.bytes) }
-  ) throws -> ImportedEntries {
+  package static func read(_ file: borrowing SecretBytes, place: String) throws -> ImportedEntries {
     try file.withUnsafeBytes { raw in
       var reader = GitHubHosts(place: place)
       for (number, line) in TextLines(raw) { try reader.take(line, number) }
-      return reader.found(areEqual)
+      return reader.found()
     }
   }
 
@@ -49,13 +44,13 @@ package struct GitHubHosts {
     guard !Self.unknown.contains(first) else { throw damaged(Self.refusal, number) }
     let indent = text.startIndex - line.startIndex
     guard !line.prefix(indent).contains(0x09), first != UInt8(ascii: "-"), let (name, value) = text.parted(at: ":") else {
-      throw damaged("no 'name: value'", number)
+      throw damaged("'name: value' is missing", number)
     }
     while let last = open.last?.indent, last >= indent { open.removeLast() }
     let key = name.trimmed.word.filter { $0 != "\"" && $0 != "'" }
-    // Which of two equal names is meant cannot be known.
+    // It is unknown which of two equal names is meant.
     let isNew = open.isEmpty ? names.insert(key).inserted : open[open.count - 1].names.insert(key).inserted
-    guard isNew else { throw damaged("a name stands in a mapping twice", number) }
+    guard isNew else { throw damaged("a mapping has a name twice", number) }
     if open.isEmpty { hosts.append(Host(name: key)) }
     if open.count == 2, open[1].name == "users" { hosts[hosts.count - 1].users.append(key) }
     let scalar = try self.scalar(value.trimmed, number)
@@ -75,7 +70,7 @@ package struct GitHubHosts {
 
   /// The first characters of YAML that gh does not write: flow collections, anchors, aliases, tags, blocks.
   private static let unknown = Set("{}[],&*!|>%@`?".utf8)
-  private static let refusal = "YAML that gh does not write"
+  private static let refusal = "gh does not write such YAML"
 
   /// The value in a line, plain or in quotes without escapes; nil for none or an empty mapping.
   private func scalar(_ value: TextLines.Line, _ number: Int) throws -> SecretForm? {
@@ -92,7 +87,7 @@ package struct GitHubHosts {
     return try SecretForm.copy(value)
   }
 
-  private func found(_ areEqual: (SecretForm, SecretForm) -> Bool) -> ImportedEntries {
+  private func found() -> ImportedEntries {
     var found = ImportedEntries()
     for host in hosts {
       var tokens = host.tokens, copy = host.copy
@@ -117,7 +112,7 @@ package struct GitHubHosts {
         entry.value = token.form
         entry.cuts = [token.cut]
         // Names are unique here, so each host compares at most one pair of tokens.
-        if let copy, user == host.active, areEqual(copy.form, token.form) { entry.cuts.append(copy.cut) }
+        if let copy, user == host.active, copy.form.bytes.isEqual(to: token.form.bytes) { entry.cuts.append(copy.cut) }
         found.add(entry)
       }
     }

@@ -1,4 +1,3 @@
-internal import Coffer
 internal import CofferStorage
 
 /// The seeds of one-time passwords in a KeePass entry. Each program of that family keeps one under a name of its own, so an
@@ -21,7 +20,7 @@ struct KeePassSeeds {
   private var seeds: [(key: String, secret: SecretForm)] = []
   private var settings: [(key: String, value: String)] = []
 
-  /// Takes the text `key` if it concerns one-time passwords; false otherwise.
+  /// False if `key` does not concern one-time passwords.
   package mutating func take(_ key: String, _ value: SecretForm) -> Bool {
     if Self.others.contains(key) || Self.kinds.contains(where: { $0.seed == key }) {
       seeds.append((key, value))
@@ -33,7 +32,7 @@ struct KeePassSeeds {
     return true
   }
 
-  /// Gives `entry` the seeds with their settings; settings that the item's codes do not use become attributes.
+  /// Settings that the item's codes do not use become attributes.
   func add(to entry: inout ImportedEntry) throws {
     var said = settings
     for kind in Self.kinds {

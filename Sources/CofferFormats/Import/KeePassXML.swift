@@ -13,7 +13,6 @@ package struct KeePassXML {
   private var trash = ""
   private var files: [String: AttachedFile] = [:]
 
-  /// - Throws: `.damaged`, naming the line and never its text.
   package static func read(_ file: borrowing SecretBytes, place: String) throws -> ImportedEntries {
     try file.withUnsafeBytes { raw in
       var scanner = XMLScanner(raw, place: place)
@@ -52,7 +51,7 @@ package struct KeePassXML {
     if hasTrash { trash = id }
   }
 
-  /// - Parameter path: the names of the parent groups; nil for the root, whose name is the database's.
+  /// - Parameter path: the parent groups; nil for the root, whose name is the database's.
   private mutating func readGroup(_ scanner: inout XMLScanner, path: [String]?, isTrash: Bool) throws {
     var isTrash = isTrash
     var name = ""
@@ -83,7 +82,7 @@ package struct KeePassXML {
       case "History":
         try scanner.children { scanner, tag in
           guard tag.name == "Entry" else { return try scanner.skipContent() }
-          try draft.readFormer(&scanner)
+          try draft.readPrevious(&scanner)
         }
       default: try scanner.skipContent()
       }
@@ -113,7 +112,6 @@ package struct KeePassXML {
     private let text: SecretForm
     private let isCompressed: Bool
 
-    /// Nil without a content.
     init?(_ scanner: inout XMLScanner, _ tag: XMLScanner.Tag) throws {
       guard let text = try scanner.secret() else { return nil }
       self.text = text
@@ -173,17 +171,16 @@ package struct KeePassXML {
       }
     }
 
-    /// Of an earlier version, the password and its date.
-    mutating func readFormer(_ scanner: inout XMLScanner) throws {
-      var former = Draft()
+    mutating func readPrevious(_ scanner: inout XMLScanner) throws {
+      var previous = Draft()
       try scanner.children { scanner, tag in
         switch tag.name {
-        case "String": try former.readString(&scanner)
-        case "Times": try former.readTimes(&scanner)
+        case "String": try previous.readString(&scanner)
+        case "Times": try previous.readTimes(&scanner)
         default: try scanner.skipContent()
         }
       }
-      entry.add(former: former.entry.value, former.entry.modified)
+      entry.add(previous: previous.entry.value, previous.entry.modified)
     }
 
     mutating func readTimes(_ scanner: inout XMLScanner) throws {

@@ -1,6 +1,4 @@
-internal import Coffer
 package import CofferMemory
-internal import CofferPlatform
 internal import CofferStorage
 internal import CofferTerminal
 
@@ -11,14 +9,13 @@ package struct NetrcFile {
   private let bytes: UnsafeRawBufferPointer
   private let place: String
   private var offset = 0
-  /// Where the current word and its value begin; nil before the first.
+  /// Nil before the first word.
   private var start: Int?
   private var isCuttable = true
   /// The words of the current machine that may occur once.
   private var words: Set<String> = []
   private var found = ImportedEntries()
 
-  /// - Throws: `.damaged`, naming the line and never its text.
   package static func read(_ file: borrowing SecretBytes, place: String) throws -> ImportedEntries {
     try file.withUnsafeBytes { raw in
       var reader = NetrcFile(bytes: raw, place: place)
@@ -58,7 +55,7 @@ package struct NetrcFile {
         try checkOnce(word)
         entry?.value = try value(of: word)
       case "account" where entry != nil: entry?.add(try value(of: word), as: "account")
-      default: throw damaged("a word that is none of a netrc's: machine, default, login, password, account, macdef")
+      default: throw damaged("a word is unknown; a netrc has machine, default, login, password, account, macdef")
       }
     }
     finish(entry)
@@ -75,7 +72,7 @@ package struct NetrcFile {
     found.add(entry)
   }
 
-  /// Notes the place of the last word with its value, the blanks and the line end behind it.
+  /// With the blanks and the line end behind it.
   private mutating func cut(_ entry: inout ImportedEntry?) {
     guard let start else { return }
     var (first, end) = (start, offset)

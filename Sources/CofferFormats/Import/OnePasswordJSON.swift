@@ -11,7 +11,6 @@ package struct OnePasswordJSON {
   private var found = ImportedEntries()
 
   /// - Parameter attached: gives an attached file by its name in the archive, at most as large as its second argument.
-  /// - Throws: `.damaged`, naming the line and never its text.
   package static func read(
     _ data: borrowing SecretBytes, place: String, attached: (String, Int) throws -> SecretForm? = { _, _ in nil }
   ) throws -> ImportedEntries {
@@ -31,10 +30,7 @@ package struct OnePasswordJSON {
     var drafts: [Draft] = []
     try scanner.object { scanner, field in
       switch field {
-      case "attrs":
-        try scanner.object { scanner, field in
-          if field == "name" { name = try scanner.textOrNothing() } else { try scanner.skip() }
-        }
+      case "attrs": name = try scanner.text(of: "name")
       case "items": try scanner.array { drafts.append(try Draft(&$0)) }
       default: try scanner.skip()
       }
@@ -43,10 +39,7 @@ package struct OnePasswordJSON {
   }
 
   private struct Draft {
-    private enum Category {
-      static let note = "003", document = "006"
-    }
-
+    private static let note = "003"
     /// The main secret among a section's fields, for items without a password.
     private static let mains: Set = ["ccnum", "private_key", "password", "credential", "wireless_password", "reg_code"]
 
@@ -84,11 +77,7 @@ package struct OnePasswordJSON {
         case "title": entry.title = try scanner.textOrNothing()
         case "url": first = try scanner.textOrNothing()
         case "urls" where scanner.peek() == UInt8(ascii: "["):
-          try scanner.array { scanner in
-            try scanner.object { scanner, name in
-              if name == "url" { others.append(try scanner.textOrNothing()) } else { try scanner.skip() }
-            }
-          }
+          try scanner.array { others.append(try $0.text(of: "url")) }
         case "tags" where scanner.peek() == UInt8(ascii: "["):
           try scanner.array { entry.tags.append(try $0.textOrNothing()) }
         default: try scanner.skip()
@@ -106,7 +95,7 @@ package struct OnePasswordJSON {
         case "sections" where scanner.peek() == UInt8(ascii: "["):
           try scanner.array { try $0.each("fields") { try readField(&$0) } }
         case "passwordHistory" where scanner.peek() == UInt8(ascii: "["):
-          try scanner.array { try readFormer(&$0) }
+          try scanner.array { try entry.readPrevious(&$0, "value", "time", read: Self.moment) }
         case "documentAttributes" where scanner.peek() == UInt8(ascii: "{"): try readFile(&scanner)
         case "passkey" where scanner.peek() == UInt8(ascii: "{"):
           passkeys += 1
@@ -165,18 +154,6 @@ package struct OnePasswordJSON {
       if let file = value.file { files.append(file) }
     }
 
-    private mutating func readFormer(_ scanner: inout JSONScanner) throws {
-      var password: SecretForm?, date: Date?
-      try scanner.object { scanner, name in
-        switch name {
-        case "value": password = try scanner.secretOrNothing()
-        case "time": date = entry.date("former password", try scanner.dateText(), read: Self.moment)
-        default: try scanner.skip()
-        }
-      }
-      entry.add(former: password, date)
-    }
-
     private static func moment(_ seconds: String) -> Date? {
       UInt64(seconds).flatMap { $0 > 0 && $0 < 1 << 40 ? Date(timeIntervalSince1970: Double($0)) : nil }
     }
@@ -189,7 +166,7 @@ package struct OnePasswordJSON {
       guard state != "trashed", state != "deleted" else { return found.leaveOut(entry.label, LeftOut.inTrash) }
       if state == "archived" { entry.tags.append("archived") }
       if entry.value == nil { entry.value = main } else { entry.add(main, as: "password") }
-      if category == Category.note, entry.value == nil { entry.value = notes } else { entry.add(notes, as: "notes") }
+      if category == Self.note, entry.value == nil { entry.value = notes } else { entry.add(notes, as: "notes") }
       for file in files { try found.attach(file.name, to: &entry) { try attached(file.path, $0) } }
       // A document may hold no text at all, and its file may be left out.
       if entry.hasSecret || files.isEmpty { found.add(entry) }
@@ -204,6 +181,64 @@ extension JSONScanner {
     try object { scanner, field in
       guard field == name, scanner.peek() == UInt8(ascii: "[") else { return try scanner.skip() }
       try scanner.array(body)
+    }
+  }
+}
+
+/// An object with one member, named by the kind.
+struct OnePasswordValue {
+  var secret: SecretForm?
+  var oneTime: OneTimeSeed?
+  var texts: [String] = []
+  var file: File?
+  var isKey = false
+  var isUnknown = false
+
+  struct File {
+    var name = ""
+    fileprivate var id = ""
+    var path: String { "files/\(id)__\(name)" }
+  }
+
+  mutating func read(_ scanner: inout JSONScanner, kind: String) throws {
+    switch kind {
+    case "concealed", "creditCardNumber": secret = try scanner.secretOrNothing()
+    case "totp": oneTime = OneTimeSeed(try scanner.secretOrNothing())
+    case "file", "sshKey", "address", "email":
+      guard scanner.peek() == UInt8(ascii: "{") else { return try readText(&scanner) }
+      try readObject(&scanner, kind)
+    default: try readText(&scanner)
+    }
+  }
+
+  private mutating func readObject(_ scanner: inout JSONScanner, _ kind: String) throws {
+    var parts: [String] = []
+    if kind == "file" { file = File() }
+    try scanner.object { scanner, name in
+      switch (kind, name) {
+      case ("file", "fileName"): file?.name = try scanner.textOrNothing()
+      case ("file", "documentId"): file?.id = try scanner.textOrNothing()
+      case ("sshKey", "privateKey"):
+        secret = try scanner.secretOrNothing()
+        isKey = true
+      case ("email", "email_address"), ("address", _):
+        let part = try scanner.textOrNothing()
+        if !part.isEmpty { parts.append(part) }
+      default: try scanner.skip()
+      }
+    }
+    texts += parts.isEmpty ? [] : [parts.joined(separator: ", ")]
+  }
+
+  private mutating func readText(_ scanner: inout JSONScanner) throws {
+    switch scanner.peek() {
+    case UInt8(ascii: "\""): texts.append(try scanner.text())
+    case UInt8(ascii: "{"), UInt8(ascii: "["):
+      isUnknown = true
+      try scanner.skip()
+    default:
+      let literal = try scanner.literal()
+      if literal != "null" { texts.append(literal) }
     }
   }
 }

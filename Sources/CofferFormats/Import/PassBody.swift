@@ -1,6 +1,5 @@
 internal import Coffer
 package import CofferMemory
-internal import CofferPlatform
 internal import CofferStorage
 internal import CofferTerminal
 

@@ -1,7 +1,6 @@
-internal import Coffer
 internal import CofferTerminal
 
-/// The lines of a text in place, numbered from 1, without their ends.
+/// In place, numbered from 1, without their ends.
 package struct TextLines: Sequence, IteratorProtocol {
   package typealias Line = UnsafeRawBufferPointer.SubSequence
 
@@ -23,7 +22,7 @@ package struct TextLines: Sequence, IteratorProtocol {
 }
 
 extension UnsafeRawBufferPointer.SubSequence {
-  /// The whole line in the text, with its end.
+  /// With its end.
   var lineCut: ImportedEntry.Cut {
     let end = base[endIndex...].prefix(2).firstIndex(of: 0x0A).map { $0 + 1 } ?? endIndex
     return ImportedEntry.Cut(range: startIndex..<end)
@@ -35,11 +34,11 @@ extension UnsafeRawBufferPointer.SubSequence {
     return text
   }
 
-  /// The parts before and after the first `mark`; nil without one.
+  /// Nil without a `mark`.
   package func parted(at mark: Unicode.Scalar) -> (Self, Self)? {
     firstIndex(of: UInt8(ascii: mark)).map { (self[..<$0], self[($0 + 1)...]) }
   }
 
-  /// The bytes as text, which is no secret.
+  /// For text that is no secret.
   package var word: String { String(decoding: self, as: UTF8.self) }
 }

@@ -1,6 +1,4 @@
-internal import Coffer
 internal import CofferMemory
-internal import CofferTerminal
 
 /// Decodes Base32 within guarded memory, as web sites print the secret of one-time passwords: in groups between blanks or
 /// hyphens, in either case, with or without padding.
@@ -28,7 +26,7 @@ enum SecretBase32 {
     return bytes
   }
 
-  /// Hands the digits of `text` to `put`, in upper case, without separators.
+  /// In upper case, without separators.
   static func normalize(_ text: UnsafeRawBufferPointer, _ put: (UInt8) -> Void) {
     for byte in text where value(byte) != nil { put(byte >= UInt8(ascii: "a") ? byte & ~0x20 : byte) }
   }

@@ -20,9 +20,9 @@ package struct OneTimePassword: ~Copyable {
   package struct Code: ~Copyable {
     package let text: SecretBytes
     package let secondsLeft: Int
+    package let period: Int
   }
 
-  /// - Throws: `.clockBehind` before 1970, where codes begin.
   package func code(at moment: Date) throws -> Code {
     guard case let seconds = moment.timeIntervalSince1970.rounded(.down), seconds >= 0, let now = Int(exactly: seconds) else {
       throw StoreError(.clockBehind, "the clock stands before 1970, and codes follow the clock", cure: "set the clock")
@@ -30,7 +30,7 @@ package struct OneTimePassword: ~Copyable {
     let tag = try withUnsafeBytes(of: UInt64(now / period).bigEndian) { counter in
       try hash.authenticate(counter, with: secret)
     }
-    return Code(text: try Self.text(tag, digits: digits), secondsLeft: period - now % period)
+    return Code(text: try Self.text(tag, digits: digits), secondsLeft: period - now % period, period: period)
   }
 
   /// Dynamic truncation: RFC 4226, section 5.3.

@@ -22,7 +22,7 @@ package enum OneTimeURI {
     return try text.withUnsafeBytes { raw in
       let raw = trimmed(raw)
       if starts(raw, with: scheme) { return try parse(UnsafeRawBufferPointer(rebasing: raw[scheme.count...])) }
-      guard !raw.contains(UInt8(ascii: ":")) else { throw malformed("it is no otpauth:// URI") }
+      guard !raw.contains(UInt8(ascii: ":")) else { throw malformed("it is not an otpauth:// URI") }
       guard let secret = try SecretBase32.decode(raw) else { throw malformed("it is neither an otpauth:// URI nor Base32") }
       return OneTimePassword(secret: secret, hash: .sha1, digits: 6, period: 30)
     }
@@ -62,10 +62,10 @@ package enum OneTimeURI {
       try value.bytes.withUnsafeBytes { value in
         if equals(name, "secret") {
           guard secret == nil else { throw malformed("it has two secrets") }
-          guard let decoded = try SecretBase32.decode(value) else { throw malformed("its secret is no Base32") }
+          guard let decoded = try SecretBase32.decode(value) else { throw malformed("its secret is not Base32") }
           secret = consume decoded
         } else if equals(name, "algorithm") {
-          hash = try once(hash, algorithm(value), "its algorithm is none of SHA1, SHA256 and SHA512, or there are two")
+          hash = try once(hash, algorithm(value), "its algorithm is not SHA1, SHA256 or SHA512, or given twice")
         } else if equals(name, "encoder") {
           throw StoreError(.unsupported, "its codes are not made of digits", cure: "the service's own program")
         } else if equals(name, "digits") {
@@ -122,7 +122,7 @@ package enum OneTimeURI {
 
   private static func malformed(_ why: String) -> StoreError {
     StoreError(
-      .damaged, "what was given for the one-time password cannot be used: \(why)",
+      .damaged, "the one-time password's secret cannot be used: \(why)",
       cure: "the otpauth:// URI of the service's QR code, or the secret that is printed beside it")
   }
 }

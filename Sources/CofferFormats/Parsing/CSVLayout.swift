@@ -1,9 +1,7 @@
-/// The meaning of the columns in one program's comma-separated values.
 package struct CSVLayout {
   /// The content of a column. Without a role it becomes a secret field of its name.
   enum Role {
     case title, user, url, urls, password, notes, oneTime, folder, tags, kind, lines, created, modified
-    /// An attribute of this name.
     case attribute(String)
     /// A tag, if the cell is `true` or `1`.
     case mark(String)
@@ -17,7 +15,6 @@ package struct CSVLayout {
   /// The roles by column, in lower case.
   let roles: [String: Role]
   var hasBackslashes = false
-  /// The groups of deleted entries.
   package var trash: Set<String> = []
 
   package func fits(_ columns: [String]) -> Bool { signs.isSubset(of: columns.map { $0.lowercased() }) }

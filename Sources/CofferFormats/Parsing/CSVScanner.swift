@@ -1,6 +1,4 @@
-internal import Coffer
 internal import CofferMemory
-internal import CofferPlatform
 internal import CofferStorage
 internal import CofferTerminal
 
@@ -28,12 +26,10 @@ struct CSVScanner {
   private(set) var rowLine = 1
 
   init(_ bytes: UnsafeRawBufferPointer, place: String, hasBackslashes: Bool = false) {
-    self.bytes = bytes
-    self.place = place
-    self.hasBackslashes = hasBackslashes
+    (self.bytes, self.place, self.hasBackslashes) = (bytes, place, hasBackslashes)
   }
 
-  /// The next row that is not empty; nil at the end.
+  /// Skips empty rows; nil at the end.
   ///
   /// - Throws: `.damaged`, naming the line and never its text.
   mutating func row() throws(StoreError) -> [Cell]? {

@@ -1,9 +1,7 @@
-internal import Coffer
 package import CofferMemory
 internal import CofferPlatform
 internal import CofferStorage
 
-/// Another program's text as UTF-8 without a byte order mark.
 package enum ImportText {
   /// `file` in UTF-8, without its mark, and converted from UTF-16 if the mark says so.
   ///
@@ -23,24 +21,23 @@ package enum ImportText {
     return try file.withUnsafeBytes { try SecretBytes(copying: UnsafeRawBufferPointer(rebasing: $0.dropFirst(3))) }
   }
 
-  /// The kind of a file that is no text, and the cure.
   private static func whyNoText(_ raw: UnsafeRawBufferPointer) -> (what: String, cure: String) {
     if ZipArchive.isMeant(by: raw) {
       return (
-        "the file is a ZIP archive, and no text",
+        "the file is a ZIP archive, not text",
         "a .1pux of 1Password is read by its path; unpack any other, and import what is in it"
       )
     }
     if raw.starts(with: "SQLite format 3\0".utf8) {
-      return ("the file is an SQLite database, and no text", "have the program that it is of export its passwords")
+      return ("the file is an SQLite database, not text", "have its program export the passwords")
     }
     // Source: keepass.info/help/kb/kdbx.html, the first signature.
     if raw.starts(with: [0x03, 0xD9, 0xA2, 0x9A]) {
-      return ("the file is a database of KeePass, and no text", "keepassxc-cli export FILE | coffer import -")
+      return ("the file is a KeePass database, not text", "keepassxc-cli export FILE | coffer import -")
     }
     if raw.contains(0) {
       return (
-        "the file has zero bytes: it is no text, or UTF-16 without a byte order mark",
+        "the file contains NUL bytes: it is not text, or UTF-16 without a byte order mark",
         "export it as UTF-8, or convert it: iconv -f utf-16le -t utf-8 FILE | coffer import …"
       )
     }

@@ -1,4 +1,3 @@
-internal import Coffer
 package import CofferStorage
 internal import CofferTerminal
 internal import CofferVault
@@ -9,7 +8,7 @@ package struct ImportedEntry {
   package struct Field {
     package let name: String
     package let secret: SecretForm
-    /// Whether it is a seed whose codes Coffer cannot make, which is reported.
+    /// A seed whose codes Coffer cannot make is reported.
     package var isOtherSeed = false
     package private(set) var isFile = false
 
@@ -20,18 +19,18 @@ package struct ImportedEntry {
 
   package var title = ""
   package var user = ""
-  /// Its addresses; the item's service is made from the first.
+  /// The first makes the item's service.
   package var urls: [String] = []
-  /// The service, if the format defines it better than an address: the one that Coffer's helper for the program looks for.
+  /// If the format defines it better than an address: Coffer's helper for the program looks for it.
   package var service: String?
   package var folder = ""
   package var tags: [String] = []
   /// The main secret: a password, the text of a note, the number of a card, a key.
   package var value: SecretForm?
   package var fields: [Field] = []
-  /// Its earlier passwords in the order of the file, each with the date that the program gives.
-  package private(set) var former: [(password: SecretForm, date: Date?)] = []
-  /// Its attributes, in the order of the file.
+  /// In the order of the file, each with the date that the program gives.
+  package private(set) var previous: [(password: SecretForm, date: Date?)] = []
+  /// In the order of the file.
   package var attributes: [(name: String, value: String)] = []
   package private(set) var oneTime: OneTimeSeed?
   package var created: Date?, modified: Date?, expires: Date?
@@ -55,9 +54,9 @@ package struct ImportedEntry {
     fields.append(Field(name: name, secret: secret))
   }
 
-  mutating func add(former password: SecretForm?, _ date: Date?) {
+  mutating func add(previous password: SecretForm?, _ date: Date?) {
     guard let password else { return }
-    former.append((password, date))
+    previous.append((password, date))
   }
 
   /// Takes a seed of one-time passwords. The first that can make codes becomes the item's, every other one the field `name`.
@@ -72,7 +71,7 @@ package struct ImportedEntry {
     fields.append(Field(name: name, secret: secret, isOtherSeed: true))
   }
 
-  /// The date in `text`; nil for none. An unreadable one is noted under `name`.
+  /// Nil for none. An unreadable one is noted under `name`.
   package mutating func date(_ name: String, _ text: String, read: (String) -> Date? = Moment.parse) -> Date? {
     guard !text.isEmpty else { return nil }
     let date = read(text)
@@ -80,7 +79,7 @@ package struct ImportedEntry {
     return date
   }
 
-  /// Adds an attribute that is no secret, unless it is empty.
+  /// Attributes are no secrets; empty ones are left out.
   package mutating func say(_ value: String, as name: String) {
     guard !value.isEmpty else { return }
     attributes.append((name, value))
@@ -88,29 +87,37 @@ package struct ImportedEntry {
 
   package var label: String { title.isEmpty ? service ?? urls.first ?? user : title }
 
+  /// Whether it is worth an item without any secret: a login or an identity.
+  package var isKept = false
+
   package var hasSecret: Bool {
-    value.map { $0.bytes.count > 0 } ?? false || !fields.isEmpty || !former.isEmpty || oneTime != nil
+    value.map { $0.bytes.count > 0 } ?? false || !fields.isEmpty || !previous.isEmpty || oneTime != nil
   }
 }
 
-/// Something that an import leaves out. It is always reported.
+/// Every part that an import leaves out is reported.
 package struct LeftOut: Encodable, Equatable {
   package let entry: String
-  /// Why, in the same few words for all of a kind, so that they can be counted.
+  /// In the same few words for all of a kind, to count them.
   package let reason: String
   package let count: Int
+  /// Whether the rest of the entry is imported.
+  package let isPart: Bool
+
+  private enum CodingKeys: CodingKey { case entry, reason, count }
 
   /// - Parameter part: the part of the entry, if the rest is imported.
   package init(_ entry: String, part: String = "", _ reason: String, count: Int = 1) {
     self.entry = part.isEmpty ? entry : "\(entry): \(part)"
     self.reason = reason
     self.count = count
+    isPart = !part.isEmpty || [Self.own, Self.passkey, Self.previousPasswords].contains(reason)
   }
 
   static let inKeyring = "its token is in the system's keyring, not in this file"
   static let inCredentialHelper = "kept by a credential helper, not in this file"
 
-  /// Whether the file holds no secret that would stay there.
+  /// Whether no secret stays in the file.
   package var isElsewhere: Bool { [Self.inKeyring, Self.inCredentialHelper, Self.empty].contains(reason) }
 
   package static let login = "logins and what ends with a session: log in again"
@@ -121,11 +128,11 @@ package struct LeftOut: Encodable, Equatable {
   static let attachment = "attachments that are not whole in the file"
   static let manyAttachments = "attachments beyond 64 MiB in all"
   package static let link = "links to other fields"
-  package static let formerPasswords = "former passwords beyond those that an item keeps"
+  package static let previousPasswords = "previous passwords beyond those that an item keeps"
   static let passkey = "passkeys"
-  package static let otherCodes = "one-time codes of a kind that this version does not make: the seed is a field"
+  package static let otherCodes = "one-time codes of a kind unknown to this version: the seed is a field"
   package static let unreadDate = "dates that cannot be read"
-  static let unknownType = "of a type that this version does not know"
+  static let unknownType = "of a type unknown to this version"
   package static let tooLarge = "larger than a value may be"
   package static let tooMany = "fields beyond the \(VaultItem.mostFields) that an item may have"
 }
@@ -148,9 +155,9 @@ package struct ImportedEntries {
     leftOut.append(LeftOut(entry, part: part, reason, count: count))
   }
 
-  /// Makes an attached file a field of `entry`, or leaves it out.
+  /// The file becomes a field of `entry`, or is left out.
   ///
-  /// - Parameter read: gives the file; nil if it is not there or damaged. Throws `.tooLarge` with its argument as the limit.
+  /// - Parameter read: nil for a missing or damaged file. Throws `.tooLarge` with its argument as the limit.
   mutating func attach(_ name: String, to entry: inout ImportedEntry, _ read: (Int) throws -> SecretForm?) throws {
     guard attached < Self.mostAttached else { return leaveOut(entry.label, part: name, LeftOut.manyAttachments) }
     do {
@@ -169,6 +176,6 @@ extension SecretForm {
     return SecretForm(try SecretBytes(copying: UnsafeRawBufferPointer(rebasing: bytes)))
   }
 
-  /// The bytes as text, once known to be no secret.
+  /// Once known to be no secret.
   var plainText: String { bytes.withUnsafeBytes { String(decoding: $0, as: UTF8.self) } }
 }

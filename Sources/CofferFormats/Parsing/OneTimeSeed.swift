@@ -1,4 +1,3 @@
-internal import Coffer
 internal import CofferMemory
 internal import CofferPlatform
 package import CofferStorage

@@ -1,4 +1,3 @@
-internal import Coffer
 internal import CofferMemory
 internal import CofferPlatform
 internal import CofferStorage
@@ -31,7 +30,7 @@ struct XMLScanner {
     self.place = place
   }
 
-  /// An error that names the line, and never its text.
+  /// Names the line, and never its text.
   func damaged(_ what: String) -> StoreError {
     let line = bytes[..<min(offset, bytes.count)].count { $0 == 0x0A } + 1
     let end = offset >= bytes.count ? ", where the file ends: it may have been cut" : ""
@@ -48,7 +47,7 @@ struct XMLScanner {
     guard offset == bytes.count else { throw damaged("something follows the end of <\(name)>") }
   }
 
-  /// Calls `body` for each child of the opened element, to read or skip it. Text between them is white space.
+  /// Text between the children is white space.
   mutating func children(_ body: (inout XMLScanner, Tag) throws -> Void) throws {
     while let tag = try nextTag(isText: false) { try element(tag, body) }
   }
@@ -62,14 +61,14 @@ struct XMLScanner {
     }
     depth += 1
     defer { depth -= 1 }
-    guard depth <= Self.deepest else { throw damaged("more than \(Self.deepest) elements inside each other") }
+    guard depth <= Self.deepest else { throw damaged("elements are nested more than \(Self.deepest) deep") }
     try body(&self, tag)
     try close(tag.name)
   }
 
   private var isNothing = false
 
-  /// The next opening tag; nil before a closing one.
+  /// Nil before a closing tag.
   private mutating func nextTag(isText: Bool) throws(StoreError) -> Tag? {
     guard !isNothing else { return nil }
     try skipBetween(isText: isText)
@@ -97,7 +96,7 @@ struct XMLScanner {
     guard takes(">") else { throw damaged("<\(name)> is not closed") }
   }
 
-  /// Skips white space, comments and instructions; with `isText` also text.
+  /// With `isText` also text.
   private mutating func skipBetween(isText: Bool) throws(StoreError) {
     while offset < bytes.count {
       skipSpace()
@@ -108,7 +107,7 @@ struct XMLScanner {
       } else if isNext("<![CDATA["), isText {
         try skip(past: "]]>")
       } else if isNext("<!") {
-        throw damaged("a document type or another declaration, which no export has")
+        throw damaged("it has a declaration, which no export has")
       } else if isText, offset < bytes.count, bytes[offset] != UInt8(ascii: "<") {
         offset += 1
       } else {
@@ -117,7 +116,7 @@ struct XMLScanner {
     }
   }
 
-  /// Skips the content of the opened element, without recursion.
+  /// Without recursion.
   mutating func skipContent() throws(StoreError) {
     guard !isNothing else { return }
     var open = 0
@@ -142,7 +141,7 @@ struct XMLScanner {
     return String(decoding: text, as: UTF8.self)
   }
 
-  /// The same in guarded memory; nil if empty.
+  /// In guarded memory; nil if empty.
   mutating func secret() throws -> SecretForm? {
     let start = offset
     let secret = try SecretBytes.written { (put) throws(StoreError) in
@@ -183,7 +182,7 @@ struct XMLScanner {
     }
     for (name, byte) in [("lt;", "<"), ("gt;", ">"), ("amp;", "&"), ("quot;", "\""), ("apos;", "'")] as [(String, Unicode.Scalar)]
     where takes(name) { return put(UInt8(ascii: byte)) }
-    throw damaged("an entity that is not one of the language's five")
+    throw damaged("an entity is not one of XML's five")
   }
 
   /// `65;` or `x41;`.
@@ -196,7 +195,7 @@ struct XMLScanner {
       offset += 1
     }
     guard digits > 0, takes(";"), number > 0, let scalar = UInt32(exactly: number).flatMap(Unicode.Scalar.init) else {
-      throw damaged("a character by a number that is none")
+      throw damaged("the number of a character is not valid")
     }
     return scalar
   }

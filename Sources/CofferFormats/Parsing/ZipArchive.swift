@@ -15,7 +15,6 @@ package struct ZipArchive: ~Copyable {
     head.starts(with: [0x50, 0x4B, 0x03, 0x04]) || head.starts(with: [0x50, 0x4B, 0x05, 0x06])
   }
 
-  /// - Throws: `.notFound` if libzip is not installed, `.damaged` for a file that is no archive.
   package init(_ path: String) throws {
     let library = try Self.library(for: path)
     archive = try Self.open(path, library)
@@ -34,7 +33,7 @@ package struct ZipArchive: ~Copyable {
   private static func open(_ path: String, _ library: coffer_libzip) throws(StoreError) -> OpaquePointer {
     if let opened = library.open(path, Int32(COFFER_ZIP_RDONLY), nil) { return opened }
     throw StoreError(
-      .damaged, "the file is no whole ZIP archive", place: path,
+      .damaged, "the ZIP archive is incomplete", place: path,
       cure: "export it again: it may have been cut; nothing was imported")
   }
 

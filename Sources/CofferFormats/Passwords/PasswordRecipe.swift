@@ -2,7 +2,6 @@ package import Coffer
 internal import CofferPlatform
 internal import CofferTerminal
 
-/// The rules for a random password or passphrase, and its entropy.
 package struct PasswordRecipe {
   package enum Class: String, CaseIterable {
     case lower, upper, digits, symbols
@@ -58,7 +57,7 @@ package struct PasswordRecipe {
     }
   }
 
-  /// A new result, always in guarded memory.
+  /// Always in guarded memory.
   package func make() throws -> SecretBytes {
     switch kind {
     case .words(let count, let separator): try Self.passphrase(count, separator)

@@ -1,4 +1,3 @@
-internal import Coffer
 package import CofferMemory
 internal import CofferPlatform
 
@@ -22,7 +21,7 @@ package struct PasswordStrength {
   private static let short = 8
 
   package let bits: Double
-  /// Its weakness, in words that reveal nothing of it.
+  /// In words that reveal nothing of it.
   package let reason: String
 
   package init(_ password: borrowing SecretBytes, of names: [String] = []) throws {
@@ -40,7 +39,7 @@ package struct PasswordStrength {
 
   private static func lack(_ raw: UnsafeRawBufferPointer) -> String {
     let characters = raw.count { !isContinuation($0) }
-    guard characters < short else { return "it is short for the characters that it is made of" }
+    guard characters < short else { return "it is short for its kinds of characters" }
     return "it has \(characters) character\(characters == 1 ? "" : "s")"
   }
 
@@ -103,17 +102,17 @@ private struct Piece {
   package static func all(in raw: UnsafeRawBufferPointer, at start: Int, _ single: Double) -> [Piece] {
     var pieces: [Piece] = []
     let same = raw[start...].prefix { $0 == raw[start] }.count
-    if same > 2 { pieces.append(Piece(count: same, bits: single + log2(Double(same)), what: "one character again and again")) }
+    if same > 2 { pieces.append(Piece(count: same, bits: single + log2(Double(same)), what: "one repeated character")) }
     for step in [1, -1] {
       var count = 1
       while start + count < raw.count, Int(raw[start + count]) == Int(raw[start + count - 1]) + step { count += 1 }
       // Its start, its length and its direction.
-      if count > 2 { pieces.append(Piece(count: count, bits: 5 + log2(Double(count)), what: "characters in their order")) }
+      if count > 2 { pieces.append(Piece(count: count, bits: 5 + log2(Double(count)), what: "characters in sequence")) }
     }
     for row in rows {
       guard let first = row.firstIndex(of: lower(raw[start])) else { continue }
       let count = zip(raw[start...], row[first...]).prefix { lower($0) == $1 }.count
-      if count > 3 { pieces.append(Piece(count: count, bits: 6 + log2(Double(count)), what: "keys in their order")) }
+      if count > 3 { pieces.append(Piece(count: count, bits: 6 + log2(Double(count)), what: "neighboring keys")) }
     }
     for count in [4, 3, 2] where period(count, in: raw, at: start) > 0 {
       let times = period(count, in: raw, at: start)
@@ -151,7 +150,6 @@ struct PieceWords: Sendable {
 
   private var byFirst = [[(bytes: [UInt8], bits: Double)]](repeating: [], count: 256)
 
-  /// - Parameter bits: the bits of the word at an index.
   init(_ words: [Substring], bits: (Int) -> Double) {
     for (place, word) in words.enumerated() {
       let bytes = Array(word.utf8)
@@ -159,7 +157,7 @@ struct PieceWords: Sendable {
     }
   }
 
-  /// Each word at `start`, also in capitals or with digits for letters, which costs the guesser a bit or two more.
+  /// Each word at `start`, also in capitals or with digits for letters, for a bit or two more.
   package func each(in raw: UnsafeRawBufferPointer, at start: Int, _ body: (Int, Double) -> Void) {
     for first in Set([Piece.lower(raw[start]), Self.plain(raw[start])]) {
       for (word, bits) in byFirst[Int(first)] where start + word.count <= raw.count {
@@ -174,7 +172,6 @@ struct PieceWords: Sendable {
     }
   }
 
-  /// The letter that a digit or sign stands for.
   private static func plain(_ byte: UInt8) -> UInt8 {
     switch byte {
     case UInt8(ascii: "4"), UInt8(ascii: "@"): UInt8(ascii: "a")

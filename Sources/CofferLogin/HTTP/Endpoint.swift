@@ -26,13 +26,13 @@ struct Endpoint: Hashable, Sendable {
     }
     guard text.utf8.count <= Self.longest, text.utf8.allSatisfy({ $0 > 0x20 && $0 < 0x7F }),
       let parts = URLComponents(string: text), let host = parts.host?.lowercased(), !host.isEmpty
-    else { throw invalid("the \(name) is no address") }
+    else { throw invalid("the \(name) is not an address") }
     guard parts.user == nil, parts.password == nil, parts.fragment == nil else {
       throw invalid("the \(name) names a user, a password or a fragment")
     }
     let isLoopback = Self.loopback.contains(host)
     guard parts.scheme == "https" || (parts.scheme == "http" && isLoopback) else {
-      throw invalid("the \(name) is not https, so that others could read the tokens on their way")
+      throw invalid("the \(name) is not https, so others could read the tokens in transit")
     }
     self.text = text
     self.host = host

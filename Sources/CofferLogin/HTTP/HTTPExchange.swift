@@ -48,7 +48,7 @@ struct HTTPExchange: ~Copyable {
     guard let table = coffer_libcurl_load(&reason) else {
       return .failure(
         StoreError(
-          .unsupported, "libcurl, which speaks to servers, is not installed (\(reason.map { String(cString: $0) } ?? ""))",
+          .unsupported, "libcurl, which contacts servers, is not installed (\(reason.map { String(cString: $0) } ?? ""))",
           place: "libcurl.so.4", cure: "install libcurl4"))
     }
     _ = table.pointee.global_init(Int(COFFER_CURL_GLOBAL_DEFAULT))
@@ -142,18 +142,18 @@ struct HTTPExchange: ~Copyable {
     case COFFER_CURLE_ABORTED_BY_CALLBACK: return CancellationError()
     case COFFER_CURLE_WRITE_ERROR where body.isTooLarge:
       return StoreError(
-        .damaged, "the server answers with more than \(IncomingBody.largest / 1024) KiB, which is no answer to a login",
+        .damaged, "the server answers with more than \(IncomingBody.largest / 1024) KiB, too much for a login",
         place: endpoint.text, cure: "check that the address is the server's")
     case COFFER_CURLE_WRITE_ERROR where body.hasFailed:
       return StoreError(
         .memory, "there is no guarded memory for the answer", place: endpoint.text, cure: "free some memory and try again")
     case COFFER_CURLE_PEER_FAILED_VERIFICATION:
       return StoreError(
-        .denied, "the server's certificate is none that this machine trusts", place: endpoint.text,
-        cure: "check that the address is the server's; --ca FILE, with the certificate of its authority, if it is")
+        .denied, "this machine does not trust the server's certificate", place: endpoint.text,
+        cure: "check that the address is the server's; if it is, --ca FILE with its authority's certificate")
     case COFFER_CURLE_SSL_CACERT_BADFILE:
       return StoreError(
-        .denied, "the file of certificates cannot be read, or has none", place: authority ?? endpoint.text,
+        .denied, "the file of certificates cannot be read or has none", place: authority ?? endpoint.text,
         cure: "check --ca or SSL_CERT_FILE")
     case COFFER_CURLE_OPERATION_TIMEDOUT:
       return StoreError(

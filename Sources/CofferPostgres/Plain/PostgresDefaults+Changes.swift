@@ -100,7 +100,7 @@ extension PostgresDefaults {
         "SELECT name FROM \(table.schema).plain WHERE domain = $1 AND version > $2 LIMIT \(StoredPlain.mostNames + 1)",
         [.text(domain), .number(known.version)], until: session.deadline)
       let answers = try connection.answers(doing: "look for changes", until: session.deadline)
-      guard answers.count == 3 else { throw table.damaged("the server left a question unanswered") }
+      guard answers.count == 3 else { throw table.damaged("the server did not answer a query") }
       let domain = try domain(answers[0])
       let commit = try table.commit(answers[1])
       guard domain.version >= known.version, commit == nil || known.commit == nil || commit == known.commit else { return nil }
@@ -114,7 +114,7 @@ extension PostgresDefaults {
       guard now.names.count != domain.names else { return (now, changes) }
       try askForNames(connection, session)
       guard let list = try connection.answers(doing: "look for changes", until: session.deadline).first else {
-        throw table.damaged("the server left a question unanswered")
+        throw table.damaged("the server did not answer a query")
       }
       let left = Set(try names(list).map { Array($0.utf8) })
       for name in now.names.subtracting(left) { changes[String(decoding: name, as: UTF8.self)] = .removed }
@@ -129,7 +129,7 @@ extension PostgresDefaults {
       try askForDomain(connection, session)
       try askForNames(connection, session)
       let answers = try connection.answers(doing: "look for changes", until: session.deadline)
-      guard answers.count == 2 else { throw table.damaged("the server left a question unanswered") }
+      guard answers.count == 2 else { throw table.damaged("the server did not answer a query") }
       let domain = try domain(answers[0])
       return KnownDomain(
         version: domain.version, commit: domain.commit, names: Set(try names(answers[1]).map { Array($0.utf8) }))

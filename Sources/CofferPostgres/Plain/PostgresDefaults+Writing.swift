@@ -157,6 +157,6 @@ extension PostgresDefaults {
     guard !session.facts.mayWritePlain else { return }
     throw StoreError(
       .readOnly, "this role may not write to the plain values", place: place,
-      cure: "ask who runs the server for the role of a writer")
+      cure: "ask the server's administrator for the role of a writer")
   }
 }

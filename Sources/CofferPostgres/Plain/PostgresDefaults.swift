@@ -192,7 +192,7 @@ extension PostgresDefaults {
 
   private func answer(_ connection: PostgresConnection, _ session: PostgresSession) throws(StoreError) -> PostgresResult {
     guard let answer = try connection.answers(doing: "read the domain", until: session.deadline).first else {
-      throw table.damaged("the server left a question unanswered")
+      throw table.damaged("the server did not answer a query")
     }
     return answer
   }
@@ -207,7 +207,7 @@ extension PostgresDefaults {
       for name in names { try connection.ask(table.question, table.parameters(name), until: session.deadline) }
       return try connection.answers(doing: "read the domain", until: session.deadline)
     }
-    guard answers.count == names.count + 1 else { throw table.damaged("the server left a question unanswered") }
+    guard answers.count == names.count + 1 else { throw table.damaged("the server did not answer a query") }
     var readings: [Reading<Plain>] = []
     for (name, answer) in zip(names, answers.dropFirst()) {
       let form = try table.form(answer, of: name)

@@ -38,13 +38,13 @@ extension PostgresConnection {
       }
       // It may be on its way, or done. It is not canceled: a late cancel hits another statement.
       throw StoreError(
-        .outcomeUnknown, "the server went away while the change was committed: whether it was made is not known",
-        place: place.description, cure: "look at what is stored before you try again", underlying: error)
+        .outcomeUnknown, "the server went away during the commit: the change may or may not have been made",
+        place: place.description, cure: "check what is stored before you try again", underlying: error)
     }
     guard warnings == before else {
       throw StoreError(
-        .outcomeUnknown, "the server has the change, and warns that its standby may not: whether it lasts is not known",
-        place: place.description, cure: "look at the standby, then at what is stored")
+        .outcomeUnknown, "the server has the change, but its standby may not: the change may not last",
+        place: place.description, cure: "check the standby, then what is stored")
     }
   }
 }

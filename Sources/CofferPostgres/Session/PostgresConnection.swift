@@ -34,7 +34,7 @@ final class PostgresConnection {
   /// Whether that is because of a late answer.
   var wasLate: Bool { link.wasLate }
 
-  func giveUp() { _ = link.lost("speak to it") }
+  func giveUp() { _ = link.lost("reach it") }
 
   /// The parameters after service files, the environment and libpq's defaults.
   var parameters: [String: String] { link.handle.parameters }
@@ -77,7 +77,7 @@ final class PostgresConnection {
     try send(sql, parameters, .done, until: deadline)
     guard queue.count >= Self.mostQueued else { return }
     try self.send(until: deadline)
-    try take(Self.mostQueued / 2, "speak to it", until: deadline)
+    try take(Self.mostQueued / 2, "reach it", until: deadline)
     if let failure = taken.failure { throw failure }
   }
 
@@ -93,7 +93,7 @@ final class PostgresConnection {
   private func send(
     _ sql: String, _ parameters: [Parameter], _ queued: Queued, isKept: Bool = true, until deadline: ContinuousClock.Instant
   ) throws(StoreError) {
-    guard !isLost else { throw link.lost("speak to it") }
+    guard !isLost else { throw link.lost("reach it") }
     let library = link.handle.library
     let name = isKept ? try prepare(sql) : nil
     var numbers = parameters.map { parameter in
@@ -121,7 +121,7 @@ final class PostgresConnection {
           ?? library.send_parameters(pointer, sql, count, nil, values, lengths, formats, 1)
       }
     }
-    guard sent == 1 else { throw link.lost("speak to it") }
+    guard sent == 1 else { throw link.lost("reach it") }
     queue.append(queued)
   }
 
@@ -147,7 +147,7 @@ final class PostgresConnection {
     if let name = prepared[sql] { return name }
     let name = Self.name(of: sql)
     let library = link.handle.library
-    guard library.send_prepare(link.handle.pointer, name, sql, 0, nil) == 1 else { throw link.lost("speak to it") }
+    guard library.send_prepare(link.handle.pointer, name, sql, 0, nil) == 1 else { throw link.lost("reach it") }
     prepared[sql] = name
     queue.append(.prepared(sql))
     return name
@@ -164,7 +164,7 @@ final class PostgresConnection {
   // MARK: Answers
 
   func send(until deadline: ContinuousClock.Instant) throws(StoreError) {
-    guard link.handle.library.sync(link.handle.pointer) == 1 else { throw link.lost("speak to it") }
+    guard link.handle.library.sync(link.handle.pointer) == 1 else { throw link.lost("reach it") }
     syncs += 1
     try link.flush(until: deadline)
   }
@@ -177,7 +177,7 @@ final class PostgresConnection {
   /// - Returns: the wanted rows, in order of the statements.
   /// - Throws: the error of the first failed statement; later ones were not run. ``isLost`` tells whether the connection is
   ///   lost.
-  func answers(doing: String = "speak to it", until deadline: ContinuousClock.Instant) throws(StoreError) -> [PostgresResult] {
+  func answers(doing: String = "reach it", until deadline: ContinuousClock.Instant) throws(StoreError) -> [PostgresResult] {
     try send(until: deadline)
     try take(queue.count, doing, until: deadline)
     while syncs > 0 {

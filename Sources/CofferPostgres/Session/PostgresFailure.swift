@@ -27,24 +27,27 @@ extension StoreError {
     case "57014": (.busy, "the server ended a statement that took too long: try again; coffer_timeout=SECONDS gives it more time")
     // A change without effect (`PostgresConnection.perform`), also found by a query that skips damage.
     case "22012", "25P02":
-      (.tampered, "a row was not changed as it should be, so nothing was: ask who changes rows and triggers, or restore a backup")
+      (
+        .tampered,
+        "a row was not changed as expected, so nothing was changed: ask who changes rows and triggers, or restore a backup"
+      )
     case "25P03", "57P05": (.busy, "the server ended a transaction that took too long: try again")
-    case "54000": (.busy, "the server has more news to tell than it keeps: end who listens and does not read, and try again")
+    case "54000": (.busy, "the server's notification queue is full: end programs that listen and do not read, and try again")
     case "53100": (.noSpace, "free some space on the server and try again; nothing was changed")
     case "53300": (.busy, "the server has as many connections as it takes: try again, or raise max_connections")
     case "53200": (.memory, "free some memory on the server and try again")
-    case "42501": (.denied, "ask who runs the server for the rights that this takes: SharedVault says which")
+    case "42501": (.denied, "ask the server's administrator for the rights that this takes: SharedVault says which")
     case "25006": (.readOnly, "give the place of a server that can be written, or the role of a writer")
     case "42P06": (.busy, "another machine did the same in this moment: try again")
     case "42P01", "3F000": (.noVault, "its tables are gone: restore a backup, or give the name of another")
     case "3D000": (.noVault, "make the database, or give the name of another")
     case "26000", "42P05":
-      (.unsupported, "a pooler hands each transaction another connection: have it pool sessions, or leave it out")
-    case let state where state.hasPrefix("28"): (.denied, "check the user, and the server's pg_hba.conf")
+      (.unsupported, "a pooler gives each transaction another connection: have it pool sessions, or bypass it")
+    case let state where state.hasPrefix("28"): (.denied, "check the user and the server's pg_hba.conf")
     case let state where state.hasPrefix("08") || state.hasPrefix("57P"):
-      (.unreachable, "the server went away: try again when it is there")
+      (.unreachable, "the server went away: try again when it is back")
     case let state where state.hasPrefix("58") || state.hasPrefix("53") || state.hasPrefix("XX"):
-      (.io(5), "ask who runs the server to look at its log; nothing was changed")
+      (.io(5), "ask the server's administrator to look at its log; nothing was changed")
     // Others mean statements that do not fit the tables. The statements are fixed, so the tables are wrong.
     default: (.damaged, "check a vault with verify, then restore a backup")
     }
@@ -67,7 +70,7 @@ enum Unreached {
       if text.contains("the database system is") || text.contains("terminating connection") {
         return (.unreachable, unreached, "try again when it has started")
       }
-      return (.denied, "the server lets nobody in", "check the user, the database and the server's pg_hba.conf")
+      return (.denied, "the server refused the connection", "check the user, the database and the server's pg_hba.conf")
     }
     if text.contains("no password supplied") {
       return (
@@ -76,7 +79,7 @@ enum Unreached {
     }
     // Also while TLS begins, which the text then mentions.
     if ["SSL SYSCALL", "closed the connection", "Connection reset"].contains(where: text.contains) {
-      return (.unreachable, unreached, "check that it is there and can be reached, then try again")
+      return (.unreachable, unreached, "check that it can be reached, then try again")
     }
     if text.contains("certificate") || text.contains("SSL") || text.contains("private key file") {
       return (.denied, "the server cannot be trusted", "check sslmode, sslrootcert and the name of the host")
@@ -84,9 +87,9 @@ enum Unreached {
     // Reported before any contact with a server.
     if Self.ofPlaces.contains(where: text.hasPrefix) {
       return (
-        .invalidName, "the place is none that libpq understands", "write it as libpq's documentation of connection URIs says"
+        .invalidName, "libpq does not understand the place", "see libpq's documentation of connection URIs"
       )
     }
-    return (.unreachable, unreached, "check that it is there and can be reached, then try again")
+    return (.unreachable, unreached, "check that it can be reached, then try again")
   }
 }

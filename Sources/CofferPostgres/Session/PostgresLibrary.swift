@@ -20,7 +20,7 @@ enum PostgresLibrary {
     case .table(let table): return table
     case .obstacle(let reason):
       throw StoreError(
-        .unsupported, "libpq 14 or newer, which speaks to PostgreSQL, is not installed (\(reason))", place: "libpq.so.5",
+        .unsupported, "libpq 14 or newer, which connects to PostgreSQL, is not installed (\(reason))", place: "libpq.so.5",
         cure: "install libpq5")
     }
   }

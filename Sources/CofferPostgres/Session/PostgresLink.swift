@@ -33,7 +33,7 @@ final class PostgresLink {
     try enter(until: deadline)
     let library = handle.library
     guard library.set_nonblocking(handle.pointer, 1) == 0, library.enter_pipeline(handle.pointer) == 1 else {
-      throw lost("begin to speak to it")
+      throw lost("connect to it")
     }
   }
 
@@ -45,8 +45,8 @@ final class PostgresLink {
       let events = next == COFFER_LIBPQ_POLLING_READING ? POLLIN : POLLOUT
       guard try wait(for: Int16(truncatingIfNeeded: events), until: deadline) else {
         throw StoreError(
-          .unreachable, "the server did not let this program in in time", place: place.description,
-          cure: "check that it is there and can be reached, then try again", remedy: away)
+          .unreachable, "the server did not accept the connection in time", place: place.description,
+          cure: "check that it can be reached, then try again", remedy: away)
       }
       next = library.connect_poll(handle.pointer)
       guard next != COFFER_LIBPQ_POLLING_FAILED else { throw unreachable() }
@@ -72,10 +72,10 @@ final class PostgresLink {
   func flush(until deadline: ContinuousClock.Instant) throws(StoreError) {
     while true {
       let code = handle.library.flush(handle.pointer)
-      guard code >= 0 else { throw lost("speak to it") }
+      guard code >= 0 else { throw lost("reach it") }
       guard code > 0 else { return }
       guard try wait(for: Int16(POLLIN | POLLOUT), until: deadline) else { throw late() }
-      guard handle.library.consume(handle.pointer) == 1 else { throw lost("speak to it") }
+      guard handle.library.consume(handle.pointer) == 1 else { throw lost("reach it") }
     }
   }
 
@@ -85,8 +85,8 @@ final class PostgresLink {
     guard received <= Self.mostReceived else {
       isLost = true
       throw StoreError(
-        .damaged, "the server sends more than any answer has", place: place.description,
-        cure: "check what stands at that address, and ask who can write to this database")
+        .damaged, "the server sent more than any answer has", place: place.description,
+        cure: "check what is at that address, and ask who can write to this database")
     }
     defer { self.waiting = unread }
     var waiting = pollfd(fd: handle.library.socket(handle.pointer), events: events, revents: 0)
@@ -136,15 +136,15 @@ final class PostgresLink {
   func lost(_ doing: String) -> StoreError {
     isLost = true
     return StoreError(
-      .unreachable, "the connection to the server was lost, and this program could not \(doing)", place: place.description,
-      cure: "try again when the server is there")
+      .unreachable, "the connection to the server was lost; this program could not \(doing)", place: place.description,
+      cure: "try again when the server is back")
   }
 
   private func late() -> StoreError {
     (isLost, wasLate) = (true, true)
     return StoreError(
       .unreachable, "the server did not answer in time", place: place.description,
-      cure: "try again; a place may say coffer_timeout=SECONDS for another time")
+      cure: "try again; coffer_timeout=SECONDS in the place gives it more time")
   }
 
   /// libpq's message about an unreachable server. The server may have chosen part of it: only printable ASCII is repeated.

@@ -35,10 +35,10 @@ struct PostgresPlace: Sendable {
     let address = parts[0]
     name = parts.count == 2 ? String(parts[1]) : "main"
     guard (1...Self.longestName).contains(name.utf8.count), name.utf8.allSatisfy(Self.isOfName) else {
-      throw Self.malformed("what stands behind # is not the name of a vault", "give 1 to 50 of the characters a-z, 0-9 and _")
+      throw Self.malformed("the part after # is not the name of a vault", "give 1 to 50 of the characters a-z, 0-9 and _")
     }
     guard let scheme = Self.schemes.first(where: { address.hasPrefix("\($0)://") }) else {
-      throw Self.malformed("it is no URL of PostgreSQL's", "write postgresql://host/database#name")
+      throw Self.malformed("it is not a PostgreSQL URL", "write postgresql://host/database#name")
     }
     let rest = address.dropFirst(scheme.utf8.count + 3)
     let authority = rest.prefix { $0 != "/" && $0 != "?" }
@@ -53,7 +53,7 @@ struct PostgresPlace: Sendable {
       case "password", "sslpassword": throw Self.password()
       case "coffer_timeout":
         guard let seconds = Int(value), (1...Self.mostPatience).contains(seconds) else {
-          throw Self.malformed("coffer_timeout is no number of seconds", "give 1 to \(Self.mostPatience)")
+          throw Self.malformed("coffer_timeout is not a number of seconds", "give 1 to \(Self.mostPatience)")
         }
         patience = seconds
       case "coffer_allow_async":

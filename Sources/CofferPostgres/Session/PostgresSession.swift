@@ -103,7 +103,7 @@ final class PostgresSession {
     guard isAsynchronous != 0, !place.allowsAsynchronousCommit else { return }
     throw StoreError(
       .refused, "the server acknowledges commits before they are durable", place: shown.description,
-      cure: "set synchronous_commit and fsync to on; or say coffer_allow_async=1 in the place, and lose what a crash takes")
+      cure: "set synchronous_commit and fsync to on; or say coffer_allow_async=1 in the place, and accept losses in a crash")
   }
 
   /// Makes tables by `statements` in a new transaction, if the server waits for its disk; the caller commits.
@@ -170,7 +170,7 @@ final class PostgresSession {
     let answers = try new.answers(doing: "look at the tables", until: end)
     guard answers.count == 2, answers[0].count == 1, answers[1].count == 1 else {
       throw StoreError(
-        .damaged, "the server answers what was not asked", place: place.url, cure: "check what stands at that address")
+        .damaged, "the server sent an unexpected answer", place: place.url, cure: "check what is at that address")
     }
     return (try answers[0].text(0, 0), answers[1])
   }
@@ -187,8 +187,8 @@ final class PostgresSession {
 
   private var pooled: StoreError {
     StoreError(
-      .unsupported, "a pooler hands each transaction another connection", place: place.url,
-      cure: "have it pool sessions, or leave it out")
+      .unsupported, "a pooler gives each transaction another connection", place: place.url,
+      cure: "have it pool sessions, or bypass it")
   }
 }
 

@@ -22,7 +22,7 @@ final class PostgresTurn: ServerTurn {
     let answers = try connection.answers(doing: "take a turn", until: session.deadline)
     guard let answer = answers.first, answer.count == 1 else {
       throw StoreError(
-        .damaged, "the server answers what was not asked", place: place.url, cure: "check what stands at that address")
+        .damaged, "the server sent an unexpected answer", place: place.url, cure: "check what is at that address")
     }
     try answer.check([PostgresResult.bigint])
     guard try answer.number(0, 0) == 1 else {

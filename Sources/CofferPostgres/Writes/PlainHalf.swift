@@ -57,6 +57,6 @@ final class PlainHalf: CompanionWrites, @unchecked Sendable {
   static func apart(_ place: String) -> StoreError {
     StoreError(
       .unsupported, "a transaction writes to this plain store and to a vault that is not opened here in the same database",
-      place: place, cure: "keep both in one database and open both in this process, or write one after the other")
+      place: place, cure: "keep both in one database and open both in this process, or write them separately")
   }
 }

@@ -65,7 +65,7 @@ final class PlainWrite {
       """, [.text(table.domain)], until: session.deadline)
     for name in names { try connection.ask(table.question, table.parameters(name), until: session.deadline) }
     let answers = try connection.answers(doing: "begin to write", until: session.deadline)
-    guard answers.count == names.count + 1 else { throw table.damaged("the server left a question unanswered") }
+    guard answers.count == names.count + 1 else { throw table.damaged("the server did not answer a query") }
     return answers
   }
 
@@ -170,7 +170,7 @@ extension PlainTable {
   func commit(_ version: Int64, _ connection: PostgresConnection, _ session: PostgresSession) throws(StoreError) -> [UInt8]? {
     try askForCommit(version, connection, session)
     guard let answer = try connection.answers(doing: "look for a commit", until: session.deadline).first else {
-      throw damaged("the server left a question unanswered")
+      throw damaged("the server did not answer a query")
     }
     return try commit(answer)
   }
@@ -187,7 +187,7 @@ extension PlainTable {
   }
 
   func conflict(_ name: String) -> StoreError {
-    StoreError(.conflict, "changed since it was read", key: name, place: place, cure: "read it again and retry")
+    StoreError(.conflict, "it was changed since it was read", key: name, place: place, cure: "read it again and retry")
   }
 
   func damaged(_ what: String, _ name: String? = nil) -> StoreError {

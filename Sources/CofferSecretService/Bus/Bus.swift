@@ -18,7 +18,7 @@ final class Bus {
     let code = address.map { Self.open($0, &made, library) } ?? library.open_user(&made)
     guard code >= 0, let made else {
       throw StoreError(
-        .io(-code), "there is no bus of this session to connect to", place: address ?? Self.place,
+        .io(-code), "there is no session bus to connect to", place: address ?? Self.place,
         cure: "set DBUS_SESSION_BUS_ADDRESS, or run it under dbus-run-session",
         underlying: StoreError(errno: -code, "connect to the bus", place: "bus"))
     }
@@ -41,7 +41,7 @@ final class Bus {
     var reason: UnsafePointer<CChar>?
     if let table = coffer_sdbus_load(&reason) { return table.pointee }
     throw StoreError(
-      .unsupported, "libsystemd, which speaks to the bus, is not installed (\(reason.map { String(cString: $0) } ?? ""))",
+      .unsupported, "libsystemd, which connects to the bus, is not installed (\(reason.map { String(cString: $0) } ?? ""))",
       place: "libsystemd.so.0", cure: "install libsystemd0")
   }
 
@@ -170,7 +170,7 @@ final class Bus {
   func answered<Result>(_ body: () throws(Refusal) -> Result) throws(StoreError) -> Result {
     do throws(Refusal) { return try body() } catch {
       throw StoreError(
-        .io(EPROTO), "cannot speak to the bus: \(error.text)", place: address, cure: "look at it with busctl --user")
+        .io(EPROTO), "cannot use the bus: \(error.text)", place: address, cure: "look at it with busctl --user")
     }
   }
 

@@ -144,7 +144,7 @@ extension BusMessage {
   func variantContents() throws(Refusal) -> String {
     var (type, contents) = (CChar(0), UnsafePointer<CChar>?.none)
     try check(library.peek_type(raw, &type, &contents))
-    guard type == CChar(UInt8(ascii: "v")) else { throw .invalidArguments("a value is no variant") }
+    guard type == CChar(UInt8(ascii: "v")) else { throw .invalidArguments("a value is not a variant") }
     return text(contents)
   }
 

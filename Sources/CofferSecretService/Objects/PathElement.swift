@@ -1,3 +1,5 @@
+internal import CofferPlatform
+
 /// Text as an element of an object path, which has only ASCII letters, digits and `_`: any other byte, and `_` itself,
 /// becomes `_` and two hexadecimal digits. Source: D-Bus Specification, "Valid Object Paths"; sd_bus_path_encode(3) does the
 /// same.
@@ -6,7 +8,7 @@ enum PathElement {
     guard !text.isEmpty else { return "_" }
     var element = ""
     for byte in text.utf8 {
-      if isPlain(byte) {
+      if byte.isLetterOrDigit {
         element.unicodeScalars.append(Unicode.Scalar(byte))
       } else {
         let digits = String(byte, radix: 16)
@@ -31,12 +33,5 @@ enum PathElement {
     }
     guard let text = String(validating: bytes, as: UTF8.self), encode(text) == element else { return nil }
     return text
-  }
-
-  private static func isPlain(_ byte: UInt8) -> Bool {
-    switch byte {
-    case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"), UInt8(ascii: "0")...UInt8(ascii: "9"): true
-    default: false
-    }
   }
 }

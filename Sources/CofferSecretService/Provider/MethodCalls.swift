@@ -303,12 +303,12 @@ final class MethodCalls {
 // Values in variants, as clients send properties.
 extension BusMessage {
   func text(in property: String) throws(Refusal) -> String {
-    guard try variantContents() == "s" else { throw .invalidArguments("\(property) is no text") }
+    guard try variantContents() == "s" else { throw .invalidArguments("\(property) is not text") }
     return try variant("s") { () throws(Refusal) in try string() }
   }
 
   func attributes(in property: String) throws(Refusal) -> [String: String] {
-    guard try variantContents() == "a{ss}" else { throw .invalidArguments("\(property) is no dictionary of texts") }
+    guard try variantContents() == "a{ss}" else { throw .invalidArguments("\(property) is not a dictionary of texts") }
     return try variant("a{ss}") { () throws(Refusal) in try attributes() }
   }
 }

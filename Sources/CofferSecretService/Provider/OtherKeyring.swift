@@ -25,11 +25,11 @@ public struct OtherKeyring: Sendable {
     let bus = try Bus(address: address)
     guard let other = try bus.owner(of: SecretServiceProvider.busName) else {
       throw StoreError(
-        .notFound, "nobody answers programs that ask for secrets", place: bus.address, cure: "start the provider that has them")
+        .notFound, "no program answers requests for secrets", place: bus.address, cure: "start the provider that has them")
     }
     guard try bus.owner(of: SecretServiceProvider.portalName)?.connection != other.connection else {
       throw StoreError(
-        .refused, "coffer itself answers programs that ask for secrets", place: bus.address,
+        .refused, "coffer itself answers requests for secrets", place: bus.address,
         cure: "end it, and start the provider that has them")
     }
     owner = ProviderOwner(process: other.process)

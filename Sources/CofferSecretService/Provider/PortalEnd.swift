@@ -12,6 +12,6 @@ final class PortalEnd: Sendable {
   /// Writes `secret`, which fits an empty pipe, without waiting: only a malicious client's pipe is full.
   func write(_ secret: SecretForm) throws(Refusal) {
     let written = secret.bytes.withUnsafeBytes { coffer_write_at_once(descriptor, $0.baseAddress, $0.count) }
-    guard written == secret.bytes.count else { throw .failed("the pipe of the application is full, closed or none") }
+    guard written == secret.bytes.count else { throw .failed("the application's pipe is full, closed or missing") }
   }
 }

@@ -64,7 +64,7 @@ extension ServiceLoop {
           guard !isLate else {
             throw hasWaited
               ? .isLocked("the vault was not unlocked in time; coffer unlock, then try again")
-              : .late("what others asked before took too long, and nothing was done; try again")
+              : .late("earlier requests took too long; nothing was done; try again")
           }
           slot.put(.success(try work(vault)))
         } catch { slot.put(.failure(error)) }

@@ -25,7 +25,7 @@ final class SessionTable {
       try answer.putVariant("s") { () throws(Refusal) in try answer.put("") }
     case KeyExchange.name:
       guard try message.variantContents() == "ay" else {
-        throw .invalidArguments("the public key of the session is no array of bytes")
+        throw .invalidArguments("the session's public key is not an array of bytes")
       }
       let outcome = try message.variant("ay") { () throws(Refusal) in
         let made = try message.bytes { (theirs) throws(Refusal) in try KeyExchange.answer(theirs) }

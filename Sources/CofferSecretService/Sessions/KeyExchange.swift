@@ -21,7 +21,7 @@ private struct BigNumber: ~Copyable {
   init(_ bytes: UnsafeRawBufferPointer, _ library: coffer_libgcrypt) throws(Refusal) {
     var made: OpaquePointer?
     guard let start = bytes.baseAddress, library.mpi_scan(&made, Self.format, start, bytes.count, nil) == 0, let made
-    else { throw .invalidArguments("the public key of the session is no number") }
+    else { throw .invalidArguments("the session's public key is not a number") }
     raw = made
     self.library = library
   }
@@ -110,7 +110,7 @@ enum KeyExchange {
     let digits = theirs.drop { $0 == 0 }
     let isLarge = digits.count > count || digits.count == count && !digits.lexicographicallyPrecedes(prime.dropLast() + [0xFE])
     guard digits.count > 0, digits.elementsEqual([1]) == false, !isLarge else {
-      throw .invalidArguments("the public key of the session is none of its group")
+      throw .invalidArguments("the session's public key is not in its group")
     }
   }
 

@@ -39,7 +39,7 @@ enum SecretCipher {
     return plain
   }
 
-  private static let notOfSession = Refusal.invalidArguments("the secret is not encrypted as its session has it")
+  private static let notOfSession = Refusal.invalidArguments("the secret is not encrypted for its session")
 
   private typealias Step =
     @convention(c) (OpaquePointer, UnsafeMutableRawPointer, Int, UnsafeRawPointer?, Int) -> UInt32

@@ -141,14 +141,14 @@ final class SecretVault: Sendable {
   /// - Throws: ``Refusal`` `InvalidArgs` for Coffer's own names: a client could set where a login is renewed.
   private static func checkFree(_ attributes: [String: String]) throws(Refusal) {
     guard let name = attributes.keys.first(where: ItemMetadata.isOwn(attribute:)) else { return }
-    throw .invalidArguments("the attribute \(name) is Coffer's own")
+    throw .invalidArguments("the attribute \(name) is reserved")
   }
 
   /// - Parameter writing: whether it gets another secret; only Coffer sets that of a login.
   private func existing(_ path: ItemPath, writing: Bool = false) throws(Refusal) -> VaultItem {
     guard let item = try vaultItem(path) else { throw .noSuchObject(path.text) }
     guard !writing || !item.metadata.isKeptByCoffer else {
-      throw .denied("the item is a login, which no other program replaces: coffer login")
+      throw .denied("the item is a login; only coffer login replaces it")
     }
     return item
   }

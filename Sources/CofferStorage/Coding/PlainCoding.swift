@@ -30,7 +30,8 @@ enum PlainCoding {
     if case .argument = form {
       return StoreError(
         .undecodable(stored: form.kindName), "the override is not \(wanted)",
-        cure: "give \(wanted) on the command line or in the environment, or take the override away; what is stored is as it was")
+        cure: "give \(wanted) on the command line or in the environment, or take the override away; the stored value is unchanged"
+      )
     }
     let noticed = (type as? any Decodable.Type).flatMap { FormDecoder.explanation($0, from: form) }
     return StoreError(
@@ -44,7 +45,7 @@ enum PlainCoding {
     do { form = try value.plainForm() } catch { throw unencodable(Value.self, error) }
     if let limit = traits.maximumBytes, form.byteCount > limit {
       throw StoreError(
-        .tooLarge(limit: limit), "a value of \(form.byteCount) bytes, over the key's limit of \(limit)",
+        .tooLarge(limit: limit), "the value has \(form.byteCount) bytes, over the key's limit of \(limit)",
         cure: "store less under this key, or raise its limit")
     }
     return form
@@ -63,7 +64,7 @@ enum PlainCoding {
   private static func unencodable(_ type: Any.Type, _ at: String, underlying: (any Error)?) -> StoreError {
     StoreError(
       .unencodable, "\(withArticle("\(type)")) could not be encoded\(at)",
-      cure: "make its encoding succeed; what was stored is unchanged",
+      cure: "make its encoding succeed; the stored value is unchanged",
       underlying: underlying)
   }
 }

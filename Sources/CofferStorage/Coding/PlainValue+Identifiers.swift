@@ -31,7 +31,7 @@ extension Decimal: NativePlainValue {
   /// - Throws: ``/CofferPlatform/StoreError/Kind/unencodable`` for NaN.
   public func plainForm() throws -> PlainForm {
     guard isFinite else {
-      throw StoreError(.unencodable, "a Decimal that is not a number", cure: "store a number; what was stored is unchanged")
+      throw StoreError(.unencodable, "the Decimal is not a number", cure: "store a number; the stored value is unchanged")
     }
     return .string(description)
   }

@@ -58,95 +58,26 @@ extension BinaryFloatingPoint where Self: LosslessStringConvertible {
   }
 }
 
-extension Int: NativePlainValue {
+extension PlainValue where Self: FixedWidthInteger & Codable {
   /// An exact number, or the decimal text of an override.
   @inlinable
   public init?(plainForm: PlainForm) { self.init(exactPlainForm: plainForm) }
-  /// An integer.
-  @inlinable
-  public func plainForm() -> PlainForm { .integer(Int64(self)) }
-}
 
-extension Int8: NativePlainValue {
-  /// An exact number, or the decimal text of an override.
-  @inlinable
-  public init?(plainForm: PlainForm) { self.init(exactPlainForm: plainForm) }
-  /// An integer.
-  @inlinable
-  public func plainForm() -> PlainForm { .integer(Int64(self)) }
-}
-
-extension Int16: NativePlainValue {
-  /// An exact number, or the decimal text of an override.
-  @inlinable
-  public init?(plainForm: PlainForm) { self.init(exactPlainForm: plainForm) }
-  /// An integer.
-  @inlinable
-  public func plainForm() -> PlainForm { .integer(Int64(self)) }
-}
-
-extension Int32: NativePlainValue {
-  /// An exact number, or the decimal text of an override.
-  @inlinable
-  public init?(plainForm: PlainForm) { self.init(exactPlainForm: plainForm) }
-  /// An integer.
-  @inlinable
-  public func plainForm() -> PlainForm { .integer(Int64(self)) }
-}
-
-extension Int64: NativePlainValue {
-  /// An exact number, or the decimal text of an override.
-  @inlinable
-  public init?(plainForm: PlainForm) { self.init(exactPlainForm: plainForm) }
-  /// An integer.
-  @inlinable
-  public func plainForm() -> PlainForm { .integer(Int64(self)) }
-}
-
-extension UInt8: NativePlainValue {
-  /// An exact number, or the decimal text of an override.
-  @inlinable
-  public init?(plainForm: PlainForm) { self.init(exactPlainForm: plainForm) }
-  /// An integer.
-  @inlinable
-  public func plainForm() -> PlainForm { .integer(Int64(self)) }
-}
-
-extension UInt16: NativePlainValue {
-  /// An exact number, or the decimal text of an override.
-  @inlinable
-  public init?(plainForm: PlainForm) { self.init(exactPlainForm: plainForm) }
-  /// An integer.
-  @inlinable
-  public func plainForm() -> PlainForm { .integer(Int64(self)) }
-}
-
-extension UInt32: NativePlainValue {
-  /// An exact number, or the decimal text of an override.
-  @inlinable
-  public init?(plainForm: PlainForm) { self.init(exactPlainForm: plainForm) }
-  /// An integer.
-  @inlinable
-  public func plainForm() -> PlainForm { .integer(Int64(self)) }
-}
-
-extension UInt: NativePlainValue {
-  /// An exact number, or the decimal text of an override.
-  @inlinable
-  public init?(plainForm: PlainForm) { self.init(exactPlainForm: plainForm) }
   /// An integer, unsigned only above `Int64.max`.
   @inlinable
   public func plainForm() -> PlainForm { Int64(exactly: self).map(PlainForm.integer) ?? .unsigned(UInt64(self)) }
 }
 
-extension UInt64: NativePlainValue {
-  /// An exact number, or the decimal text of an override.
-  @inlinable
-  public init?(plainForm: PlainForm) { self.init(exactPlainForm: plainForm) }
-  /// An integer, unsigned only above `Int64.max`.
-  @inlinable
-  public func plainForm() -> PlainForm { Int64(exactly: self).map(PlainForm.integer) ?? .unsigned(UInt64(self)) }
-}
+extension Int: NativePlainValue {}
+extension Int8: NativePlainValue {}
+extension Int16: NativePlainValue {}
+extension Int32: NativePlainValue {}
+extension Int64: NativePlainValue {}
+extension UInt: NativePlainValue {}
+extension UInt8: NativePlainValue {}
+extension UInt16: NativePlainValue {}
+extension UInt32: NativePlainValue {}
+extension UInt64: NativePlainValue {}
 
 extension Double: NativePlainValue {
   /// A real, an integer held exactly, or the text of an override.

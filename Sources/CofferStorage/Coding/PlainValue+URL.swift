@@ -19,7 +19,7 @@ extension URL: NativePlainValue {
   public func plainForm() throws -> PlainForm {
     guard !Self.isPath(absoluteString) else {
       throw StoreError(
-        .unencodable, "a URL without a scheme that begins as a path does, which would read back as the URL of a file",
+        .unencodable, "the URL has no scheme and begins like a path, so it would be read as a file's URL",
         cure: "store it as text, or with its scheme and host")
     }
     let path = absoluteURL.path(percentEncoded: false)

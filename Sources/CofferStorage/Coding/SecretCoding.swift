@@ -26,7 +26,7 @@ enum SecretCoding {
         // The encoder's own error may quote the value: name only the type.
         throw StoreError(
           .unencodable, "\(withArticle("\(Value.self)")) could not be encoded",
-          cure: "make its encoding succeed; what was stored is unchanged")
+          cure: "make its encoding succeed; the stored value is unchanged")
       }
       defer { json.resetBytes(in: 0..<json.count) }
       return try form(json.bytes, "application/json")
@@ -58,7 +58,7 @@ enum SecretCoding {
   static func form(_ form: SecretForm, _ traits: KeyTraits) throws(StoreError) -> SecretForm {
     if let limit = traits.maximumBytes, form.bytes.count > limit {
       throw StoreError(
-        .tooLarge(limit: limit), "a value of \(form.bytes.count) bytes, over the key's limit of \(limit)",
+        .tooLarge(limit: limit), "the value has \(form.bytes.count) bytes, over the key's limit of \(limit)",
         cure: "store less under this key, or raise its limit")
     }
     var described = form
@@ -82,7 +82,7 @@ enum SecretCoding {
     let stored = form.metadata.contentType.isEmpty ? "bytes" : form.metadata.contentType
     return StoreError(
       .undecodable(stored: stored), "the stored \(stored) is not \(withArticle("\(Value.self)"))",
-      cure: "set it again, remove it, or read it with the type it was stored as; the stored value was left alone")
+      cure: "set it again, remove it, or read it with the type it was stored as; the stored value is unchanged")
   }
 }
 

@@ -9,7 +9,7 @@ package enum EnvironmentVariable {
     guard let value = getenv(name) else { return nil }
     guard let text = String(validatingCString: value) else {
       throw StoreError(
-        .invalidName, "\(name) in the environment is not UTF-8 (not repeated here), and would be taken for another name",
+        .invalidName, "\(name) in the environment is not UTF-8 (not repeated here) and could be read as another name",
         cure: "set \(name) to a value in UTF-8, or unset it")
     }
     return text

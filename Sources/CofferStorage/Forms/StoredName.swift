@@ -13,16 +13,16 @@ public enum StoredName {
   public static func check(_ name: String, as role: String = "key") throws(StoreError) -> String {
     if isPrintableASCII(name) { return name }
     guard !name.isEmpty else {
-      throw StoreError(.invalidName, "an empty \(role) name", cure: "give the \(role) a name of 1 to \(longest) bytes")
+      throw StoreError(.invalidName, "the \(role) name is empty", cure: "give the \(role) a name of 1 to \(longest) bytes")
     }
     guard name.utf8.count <= longest else {
       throw StoreError(
-        .invalidName, "\(withArticle(role)) name of \(name.utf8.count) bytes", cure: "use at most \(longest) bytes of UTF-8")
+        .invalidName, "the \(role) name has \(name.utf8.count) bytes", cure: "use at most \(longest) bytes of UTF-8")
     }
     if let bad = name.unicodeScalars.first(where: { $0.properties.generalCategory == .control }) {
       throw StoreError(
         .invalidName,
-        "\(withArticle(role)) name with the control character U+\(String(bad.value, radix: 16, uppercase: true))",
+        "the \(role) name contains the control character U+\(String(bad.value, radix: 16, uppercase: true))",
         cure: "use printable characters only")
     }
     return name

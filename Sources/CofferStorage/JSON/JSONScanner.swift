@@ -58,7 +58,7 @@ package struct JSONScanner {
     var names: Set<[UInt8]> = []
     repeat {
       let name = try text()
-      guard names.insert(Array(name.utf8)).inserted else { throw damaged("a name stands in an object twice") }
+      guard names.insert(Array(name.utf8)).inserted else { throw damaged("an object has a name twice") }
       try expect(":")
       try body(&self, name)
     } while takes(",")

@@ -1,7 +1,7 @@
 internal import Coffer
 internal import CofferPlatform
 
-/// A started program with a deadline. Its session contains all that it starts, which ends with it and with this process.
+/// A started program with a deadline. All that it starts is in its session, which ends with it and with this process.
 final class AskedProgram {
   private let path: String
   private let process: pid_t
@@ -17,7 +17,7 @@ final class AskedProgram {
   /// Checks before a program that was asked to end is killed.
   private static let farewell = 20
 
-  /// - Parameter hasInput: whether it is written to; otherwise its input is empty.
+  /// - Parameter hasInput: otherwise its input is empty.
   init(_ path: String, _ words: [String], hasInput: Bool, patience: Duration) throws {
     self.path = path
     self.patience = patience
@@ -67,7 +67,7 @@ final class AskedProgram {
     guard written == text.utf8.count else { throw Askpass.noAnswer(path, "it ended before it was asked") }
   }
 
-  /// Waits for the end, and returns the status that a shell reports.
+  /// The status that a shell reports.
   func end() throws -> Int32 {
     input?.closeWriting()
     let process = process

@@ -6,7 +6,7 @@ internal import CofferPlatform
 /// The secret comes over a pipe into guarded memory. A program that does not answer in time is ended, with all that it
 /// started.
 package struct Askpass {
-  /// The program's protocol, known by its name.
+  /// Known by its name.
   package enum Kind {
     /// As in ssh: the question is its only argument, the answer a line of its output.
     case plain
@@ -78,12 +78,12 @@ package struct Askpass {
   static func noAnswer(_ path: String, _ why: String) -> Failure {
     Failure(
       StoreError(
-        .locked, "the program that asks gave no passphrase: \(why)", place: path,
-        cure: "coffer unlock at a terminal; or another program in COFFER_ASKPASS"))
+        .locked, "the askpass program gave no passphrase: \(why)", place: path,
+        cure: "run coffer unlock at a terminal, or name another program in COFFER_ASKPASS"))
   }
 }
 
 extension Question {
-  /// The whole question as one text.
+  /// The whole question.
   package var text: String { [remark, reason, subject + ":"].compactMap(\.self).joined(separator: "\n") }
 }

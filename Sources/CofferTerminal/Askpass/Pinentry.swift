@@ -12,11 +12,6 @@ struct Pinentry: ~Copyable {
   private var text: SecretBytes
   private var count = 0
 
-  private enum Line {
-    case ok, data, other
-    case failed(String)
-  }
-
   init(program: AskedProgram, _ path: String) throws {
     self.path = path
     self.program = program
@@ -54,30 +49,23 @@ struct Pinentry: ~Copyable {
 
   private mutating func ignored(_ command: String, _ answer: inout SecretBytes) throws {
     try program.write(command + "\n")
-    while true {
-      switch try next(&answer) {
-      case .ok, .failed: return
-      case .data, .other: continue
-      }
-    }
+    _ = try reply(&answer)
   }
 
   private mutating func expectOK(_ answer: inout SecretBytes) throws {
-    while true {
-      switch try next(&answer) {
-      case .ok: return
-      case .failed(let why): throw Askpass.noAnswer(path, why)
-      case .data, .other: continue
-      }
-    }
+    if let why = try reply(&answer) { throw Askpass.noAnswer(path, why) }
   }
 
-  /// Reads the next line, and appends its part of the secret to `answer`.
-  private mutating func next(_ answer: inout SecretBytes) throws -> Line {
+  /// Reads to the end of a response, and appends the parts of a secret in it to `answer`.
+  ///
+  /// - Returns: the reason of a failure.
+  private mutating func reply(_ answer: inout SecretBytes) throws -> String? {
     while true {
       let end = text.withUnsafeBytes { raw in raw.prefix(count).firstIndex(of: UInt8(ascii: "\n")) }
       if let end {
-        let line = try understood(end, &answer)
+        if begins("D ", end) { answer = try joined(answer, 2..<end) }
+        let (isOK, isError) = (begins("OK", end), begins("ERR ", end))
+        let why = isError ? text.withUnsafeBytes { raw in String(decoding: raw[4..<end], as: UTF8.self) } : nil
         let rest = count - end - 1
         text.withUnsafeMutableBytes { raw in
           guard let start = raw.baseAddress else { return }
@@ -85,29 +73,20 @@ struct Pinentry: ~Copyable {
           memset(start + rest, 0, raw.count - rest)
         }
         count = rest
-        return line
+        if isOK || isError { return why }
+        continue
       }
       let got = try program.read(into: &text, at: count)
-      guard got > 0 else { throw Askpass.noAnswer(path, "it ended in the middle of its answer") }
+      guard got > 0 else { throw Askpass.noAnswer(path, "it ended within its answer") }
       count += got
     }
   }
 
-  private func understood(_ end: Int, _ answer: inout SecretBytes) throws -> Line {
-    func begins(_ word: StaticString) -> Bool {
-      text.withUnsafeBytes { raw in
-        raw.prefix(end).starts(with: UnsafeBufferPointer(start: word.utf8Start, count: word.utf8CodeUnitCount))
-      }
+  /// Whether the first line, which has `end` bytes, begins with `word`.
+  private func begins(_ word: StaticString, _ end: Int) -> Bool {
+    text.withUnsafeBytes { raw in
+      raw.prefix(end).starts(with: UnsafeBufferPointer(start: word.utf8Start, count: word.utf8CodeUnitCount))
     }
-    if begins("D ") {
-      answer = try joined(answer, 2..<end)
-      return .data
-    }
-    if begins("ERR ") {
-      let why = text.withUnsafeBytes { raw in String(decoding: raw[4..<end], as: UTF8.self) }
-      return .failed(why)
-    }
-    return begins("OK") ? .ok : .other
   }
 
   private func joined(_ answer: borrowing SecretBytes, _ range: Range<Int>) throws -> SecretBytes {
@@ -119,8 +98,8 @@ struct Pinentry: ~Copyable {
       while index < range.upperBound {
         var byte = raw[index]
         index += 1
-        if byte == UInt8(ascii: "%"), index + 2 <= range.upperBound, let high = Self.digit(raw[index]),
-          let low = Self.digit(raw[index + 1])
+        if byte == UInt8(ascii: "%"), index + 2 <= range.upperBound, let high = PercentEncoding.digit(raw[index]),
+          let low = PercentEncoding.digit(raw[index + 1])
         {
           byte = high << 4 | low
           index += 2
@@ -132,16 +111,7 @@ struct Pinentry: ~Copyable {
     return try longer.prefix(at)
   }
 
-  private static func digit(_ byte: UInt8) -> UInt8? {
-    switch byte {
-    case UInt8(ascii: "0")...UInt8(ascii: "9"): byte - UInt8(ascii: "0")
-    case UInt8(ascii: "A")...UInt8(ascii: "F"): byte - UInt8(ascii: "A") + 10
-    case UInt8(ascii: "a")...UInt8(ascii: "f"): byte - UInt8(ascii: "a") + 10
-    default: nil
-    }
-  }
-
-  /// `text` escaped for a line, and cut to fit.
+  /// Escaped, and cut to fit.
   private static func escaped(_ text: String) -> String {
     let escaped = text.utf8.prefix(300).map { byte -> String in
       switch byte {

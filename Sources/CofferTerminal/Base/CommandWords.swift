@@ -1,7 +1,6 @@
 internal import CofferPlatform
 
-/// This process's command line, byte for byte. `CommandLine.arguments` replaces invalid UTF-8 by U+FFFD, so that two words
-/// may look the same.
+/// Byte for byte: `CommandLine.arguments` replaces invalid UTF-8 by U+FFFD, so that two words may look the same.
 package enum CommandWords {
   /// The program's name comes first; empty if the system does not provide the words.
   package static var all: [ByteWord] {

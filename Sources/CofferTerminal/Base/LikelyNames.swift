@@ -1,11 +1,8 @@
-internal import Coffer
-internal import CofferVault
-
 /// Services and accounts that a mistyped name probably meant.
 package enum LikelyNames {
   private static let most = 3
 
-  /// The names of `all` that differ from `name` in case, by a URL's scheme or path, or by a letter or two, nearest first.
+  /// They differ from `name` in case, by a URL's scheme or path, or by a letter or two; nearest first.
   package static func near(_ name: String, among all: [String]) -> [String] {
     let wanted = name.lowercased()
     let host = host(of: wanted)

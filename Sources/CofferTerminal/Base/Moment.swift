@@ -1,3 +1,4 @@
+internal import CofferPlatform
 internal import CofferStorage
 package import FoundationEssentials
 
@@ -66,6 +67,12 @@ package enum Moment {
     guard zone == UInt8(ascii: "+") || zone == UInt8(ascii: "-") else { return false }
     guard take(nil, below: 24) else { return false }
     return rest.isEmpty || take(rest.first == UInt8(ascii: ":") ? ":" : nil, below: 60) && rest.isEmpty
+  }
+
+  /// `15 minutes`, `2 hours` or `90 seconds`: the largest unit without a rest.
+  package static func sentence(_ seconds: Int64) -> String {
+    let unit = [(86_400, "day"), (3600, "hour"), (60, "minute")].first { seconds % $0.0 == 0 } ?? (1, "second")
+    return counted(Int(seconds / unit.0), unit.1)
   }
 
   /// `7 h 59 min`, `14 min` or `30 s`: rounded to minutes, so that a time that has just begun is shown whole.

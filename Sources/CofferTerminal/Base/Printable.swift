@@ -13,7 +13,7 @@ package enum Printable {
       .joined(separator: "\\n")
   }
 
-  /// `text` with `…` in place of each URL's password. The URL may have lost a slash, as a path does, or both, as a mistyped one.
+  /// With `…` in place of each URL's password. The URL may have lost a slash, as a path does, or both, as a mistyped one.
   package static func withoutPasswords(_ text: String) -> String {
     text.split(separator: " ", omittingEmptySubsequences: false).map(withoutPassword).joined(separator: " ")
   }

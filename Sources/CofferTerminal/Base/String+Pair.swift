@@ -1,5 +1,5 @@
 extension String {
-  /// The two sides of `name=value`; nil for a text without a name.
+  /// Nil for a text without a name.
   package var nameAndValue: (name: String, value: String)? {
     // A combining mark would join with the sign to one character.
     guard let equals = unicodeScalars.firstIndex(of: "="), equals != unicodeScalars.startIndex else { return nil }

@@ -1,6 +1,6 @@
 internal import Coffer
 
-/// The exit statuses, on which scripts rely. 64 to 78 follow `sysexits.h`.
+/// Scripts rely on them. 64 to 78 follow `sysexits.h`.
 package enum ExitStatus: Int32, CaseIterable {
   case done = 0
   case notFound = 1
@@ -26,8 +26,7 @@ package enum ExitStatus: Int32, CaseIterable {
     switch self {
     case .done: "done"
     case .notFound: "not found, or expired"
-    case .failed:
-      "other failure, several items match, or coffer doctor, coffer vault audit or coffer doctor --keys found something"
+    case .failed: "other failure, several items match, or coffer doctor or coffer vault audit found something"
     case .usage: "the command line is wrong; nothing was done"
     case .damaged: "damaged data, or data that cannot be decoded"
     case .untrusted: "tampered with, rolled back, forked, replaced or not proven; the message and --json say which"

@@ -26,10 +26,7 @@ package struct Failure: Error {
   }
 
   package init(_ status: ExitStatus, kind: String, _ what: String, cure: String?) {
-    self.status = status
-    self.kind = kind
-    self.what = what
-    self.cure = cure
+    (self.status, self.kind, self.what, self.cure) = (status, kind, what, cure)
   }
 
   package static func usage(_ what: String, try cure: String) -> Failure { Failure(.usage, kind: "usage", what, cure: cure) }
@@ -45,7 +42,7 @@ package struct Failure: Error {
     return Failure(
       StoreError(
         error.kind, error.what, place: error.place,
-        cure: "look at where the output goes; a change that the command was to make is made", underlying: error.underlying))
+        cure: "check where the output goes; the command's change was made", underlying: error.underlying))
   }
   /// An internal check failed.
   package static func claim(_ what: String) -> Failure {
@@ -59,22 +56,22 @@ package struct Failure: Error {
 
   package var sentence: String { what.prefix(1).uppercased() + what.dropFirst() + "." }
 
-  /// The same failure after a command was started; before, it has another status.
+  /// After a command was started; before, it has another status.
   package var afterStart: Failure {
     var failure = self
     failure.isAfterStart = true
     return failure
   }
 
-  /// The same failure of a command whose new key file stays at `path`.
+  /// For a command whose new key file stays at `path`.
   package func keeping(keyFile path: String) -> Failure {
     var failure = self
-    let kept = "keep the new key file \(path), which may be what opens the vault"
+    let kept = "keep the new key file \(path): the vault may need it"
     failure.cure = cure.map { "\($0); \(kept)" } ?? kept
     return failure
   }
 
-  /// The same failure with env(1)'s status for a command that was not started.
+  /// env(1)'s status for a command that was not started.
   package var beforeCommand: Failure {
     guard !isAfterStart, ![.commandNotFound, .cannotExecute, .interrupted].contains(status) else { return self }
     var failure = self
@@ -93,7 +90,7 @@ package struct Failure: Error {
     Printable.line(what) + (place.map { " (\(Printable.line($0)))" } ?? "") + (detail.map { ": \(Printable.line($0))" } ?? "")
   }
 
-  /// The question with which the cure begins (`did you mean github.com?`), if it does, and the rest of it.
+  /// The question at the beginning of the cure (`did you mean github.com?`), if any, and the rest of it.
   package var meaning: (question: String?, rest: String) {
     let cure = Printable.line(cure ?? "")
     guard cure.hasPrefix(LikelyNames.asked), let end = cure.firstIndex(of: "?") else { return (nil, cure) }
@@ -102,14 +99,14 @@ package struct Failure: Error {
 }
 
 extension Failure {
-  /// `error` as a failure; nil for an error of the parser.
+  /// Nil for an error of the parser.
   package static func of(_ error: any Error) -> Failure? {
     switch error {
     case let error as Failure: error
     case let error as StoreError: Failure(error)
     case let error as SecretMemoryError: Failure(StoreError(memory: error))
     case let error as CocoaError:
-      Failure(StoreError(.io(EIO), "a file could not be handled", cure: "see the cause", underlying: error))
+      Failure(StoreError(.io(EIO), "a file operation failed", cure: "see the cause", underlying: error))
     case let error as Errno: Failure(StoreError(errno: error.rawValue, "finish", place: "a file"))
     default: nil
     }

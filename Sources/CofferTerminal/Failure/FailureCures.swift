@@ -1,4 +1,3 @@
-internal import Coffer
 internal import CofferPlatform
 
 extension StoreError {
@@ -16,15 +15,15 @@ extension StoreError.Remedy {
   /// remedy.
   package var commands: String {
     switch self {
-    case .makeVault: "coffer init makes one; or give the path of another"
-    case .returnVault: "put it back, from a backup by coffer restore FILE; coffer init makes another vault"
+    case .makeVault: "coffer init creates one; or give the path of another"
+    case .returnVault: "put it back, or restore a backup with coffer restore FILE; coffer init creates another vault"
     case .acceptReplaced: "put the right vault back; if this one is right, accept it with coffer vault pin accept"
     case .acceptOlder:
       "an older copy was put back: find the newer file; if the old one is right, accept it with coffer vault pin accept"
     case .acceptFork:
       "two copies were written apart: find the other one; if this one is right, accept it with coffer vault pin accept"
-    case .acceptMoved: "the vault itself, at its own place; if it was moved here, accept it with coffer vault pin accept"
-    case .acceptAtPath: "check that the right vault stands there, then accept it with coffer vault pin accept"
+    case .acceptMoved: "use the vault itself, at its own place; if it was moved here, accept it with coffer vault pin accept"
+    case .acceptAtPath: "check that the right vault is there, then accept it with coffer vault pin accept"
     case .acceptUnpinned: "check that the vault is the newest one, then accept it with coffer vault pin accept"
     case .expectVault: "ask someone who has the vault for an invitation: coffer vault join PLACE INVITATION"
     case .acceptInvited:
@@ -33,32 +32,31 @@ extension StoreError.Remedy {
     case .leaveVault: "copy the items to a new vault with coffer export, and remove this one"
     case .giveBackup: "make a backup of that vault with coffer backup, and give that"
     case .giveBackupSecret:
-      "give that, by --passphrase-file for example; COFFER_PASSPHRASE_FILE or COFFER_KEY_FILE, or the terminal, may have what "
-        + "opens the vault now"
-    case .replaceVault: "restore to another path, or say --replace to replace it; it is kept beside it"
+      "give it with --passphrase-file or the like; what opens the vault now can come from COFFER_PASSPHRASE_FILE, "
+        + "COFFER_KEY_FILE or the terminal"
+    case .replaceVault: "restore to another path, or use --replace, which keeps the old one beside it"
     case .acceptOlderKey:
-      "a backup made after the key was changed, or what opens the vault that stands there as well; to go back to the older key "
-        + "on purpose, --older-key"
-    case .acceptOlderCopy: "a copy that was made since; if you know this one, --older-key"
+      "use a backup made after the key change, or also give what unlocks the vault there; to go back on purpose, --older-key"
+    case .acceptOlderCopy: "use a copy made since; if you know this one, --older-key"
     case .rebuild: "restore a backup; without one, coffer vault repair --rebuild keeps the records that open"
     case .askRecipient: "ask for it again; coffer vault identity FILE prints it"
-    case .makeMirror: "coffer vault mirror FILE --vault URL makes it anew, once the server can be reached"
+    case .makeMirror: "coffer vault mirror FILE --vault URL creates it again, once the server can be reached"
     case .remakeMirror:
-      "find out who put it there; to have the mirror anew, move it away, and make it with coffer vault mirror FILE --vault URL"
+      "find out who put it there; then move it away and run coffer vault mirror FILE --vault URL"
     case .openMirror: "--vault mirror:FILE, which reads it"
-    case .leaveMirror: "the command with the vault's own place, once the server can be reached"
+    case .leaveMirror: "use the vault's own place, once the server can be reached"
     case .readMirror:
-      "check that it is there and can be reached, then try again; --vault mirror:FILE reads without it what "
-        + "coffer vault mirror FILE kept before"
-    case .startAgent: "coffer unlock starts one, or unlock the vault in this process"
+      "check that it can be reached, then try again; --vault mirror:FILE reads the copy "
+        + "that coffer vault mirror FILE made"
+    case .startAgent: "coffer unlock starts one; or unlock the vault in this process"
     case .unlockAgent: "coffer unlock, then try again"
     case .relockAgent: "coffer lock, then unlock the vault that you expect"
     case .restartAgent: "coffer agent stop, then coffer unlock"
     case .replaceAgent: "coffer agent stop, then coffer unlock; or --no-agent"
-    case .endAgent: "coffer status --agent shows it, coffer agent stop ends it"
+    case .endAgent: "coffer status --agent shows it, coffer agent stop stops it"
     case .askAgent: "coffer status --agent"
     case .leaveAgentOut: "--no-agent, or another COFFER_HOME"
-    case .distrustAgent: "find out who put it there; --no-agent leaves the agent out"
+    case .distrustAgent: "find out who put it there; --no-agent does without it"
     case .oneVersion: "use one version of coffer for both"
     }
   }

@@ -1,9 +1,7 @@
 package import Coffer
 internal import CofferPlatform
-internal import FoundationEssentials
 internal import SystemPackage
 
-/// Edits a secret in the user's editor.
 package enum Editor {
   /// - Throws: `.refused` if no file system is in memory; a failure if the editor fails or is killed. The value is wiped
   ///   either way.

@@ -23,7 +23,7 @@ package enum PlainFile {
     let place = FilePath(isInput ? "standard input" : path)
     let descriptor = isInput ? STDIN_FILENO : coffer_open(path, O_RDONLY | O_CLOEXEC, 0)
     guard descriptor >= 0 else {
-      guard errno != ENOENT else { throw StoreError(.io(ENOENT), "the file is not there", place: path, cure: "check the path") }
+      guard errno != ENOENT else { throw StoreError(.io(ENOENT), "the file does not exist", place: path, cure: "check the path") }
       throw StoreError(errno: errno, "open the file", place: place)
     }
     defer { if !isInput { close(descriptor) } }
@@ -46,13 +46,13 @@ package enum PlainFile {
     defer { close(descriptor) }
     // The open file's: the path may lead to another one by now.
     let status = try FileStatus(of: descriptor, place: path)
-    guard status.isRegular else { throw denied("the \(name) is no file", path, "remove what stands in its place") }
+    guard status.isRegular else { throw denied("the \(name) is not a file", path, "remove what is in its place") }
     guard status.owner == geteuid() || status.owner == 0 else {
-      throw denied("the \(name) belongs to user \(status.owner), who decides what it says", path, "run it as that user")
+      throw denied("the \(name) belongs to user \(status.owner), who controls its content", path, "run it as that user")
     }
     guard status.permissions & 0o022 == 0 else {
       throw denied(
-        "the \(name) can be written by others than its owner", path, "if you trust what it says, run chmod go-w \(path.quoted)")
+        "the \(name) can be written by other users", path, "if you trust its content, run chmod go-w \(path.quoted)")
     }
     return try content(of: descriptor, limit: limit, path)
   }
@@ -95,7 +95,7 @@ package enum PlainFile {
     defer { close(descriptor) }
     // The file may have been replaced since the check, and a regular file is only written in one step.
     guard try isGiven || !FileStatus(of: descriptor, place: place).isRegular else {
-      throw StoreError(.busy, "a file took the place of a pipe or a device just now", place: path, cure: "try again")
+      throw StoreError(.busy, "a file just replaced a pipe or a device", place: path, cure: "try again")
     }
     try bytes.withUnsafeBytes { (raw) throws(Failure) in try Output.write(raw, to: descriptor) }
   }
@@ -114,7 +114,7 @@ package enum SecretOutputFile {
     let leadsToFile = stat(path, &facts) != 0 || facts.st_mode & S_IFMT == S_IFREG
     if isThere, link.st_mode & S_IFMT == S_IFLNK, leadsToFile {
       throw StoreError(
-        .denied, "the output is a symbolic link", place: path, cure: "give the path of the file that it points to")
+        .denied, "the output is a symbolic link", place: path, cure: "give the path of the file it points to")
     }
     guard isThere, !leadsToFile else {
       return try content.withBytes { (bytes) throws(StoreError) in
@@ -133,7 +133,7 @@ package enum SecretOutputFile {
     try content.withUnsafeBytes { (raw) throws(Failure) in try Output.write(raw, to: descriptor) }
   }
 
-  /// Whether `user` may write secrets directly to a pipe or a device of `owner`: their own or root's, such as /dev/null. A
+  /// Whether `user` may write secrets directly to a pipe or device of `owner`: their own or root's, such as /dev/null. A
   /// regular file would not be written in one step.
   package static func mayWrite(_ mode: mode_t, owner: uid_t, user: uid_t) -> Bool {
     mode & S_IFMT != S_IFREG && (owner == user || owner == 0)
@@ -141,7 +141,7 @@ package enum SecretOutputFile {
 
   private static func foreign(_ path: String) -> StoreError {
     StoreError(
-      .denied, "the output is no file, and belongs to another user, who could read there", place: path,
+      .denied, "the output is not a file and belongs to another user, who could read it", place: path,
       cure: "a pipe of your own, or the path of a file")
   }
 }

@@ -42,7 +42,7 @@ package final class MemoryFolder {
     for folder in Self.abandoned(places) { Self.wipe(folder) }
     guard let parent = Self.parents(places).first(where: Self.isInMemory) else {
       throw StoreError(
-        .refused, "there is no file system in memory to edit on, and a secret is not put on a disk",
+        .refused, "there is no in-memory file system to edit on, and secrets are not written to disk",
         cure: "set XDG_RUNTIME_DIR to a folder on tmpfs; or store the new value with coffer set")
     }
     var name = Array(parent.appending(Self.prefix + "XXXXXX").string.utf8CString)

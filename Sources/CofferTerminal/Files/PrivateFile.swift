@@ -15,6 +15,5 @@ package enum PrivateFile {
     return content
   }
 
-  /// Removes a key file that opens nothing.
   package static func discard(_ path: String) { unlink(path) }
 }

@@ -1,17 +1,16 @@
-/// A key, as a terminal sends it in any of the usual forms.
 package enum Key: Equatable {
   case text(Unicode.Scalar)
-  /// Control with a lowercase letter.
   case control(Character)
   case enter, escape, erase
   case up, down, pageUp, pageDown, first, last
+
+  fileprivate var isText: Bool { if case .text = self { true } else { false } }
 }
 
-/// Reads keys from a terminal's bytes, however they are cut.
+/// Reads keys from a terminal's bytes, however they are cut; those without a meaning here give nothing.
 ///
-/// Esc is the start of the other keys, too. Alone, it is a key after a pause of ``patience`` or before another control
-/// character, a second Esc among them. `ESC [` and `ESC O` always begin a longer key, whenever the rest comes. Keys without
-/// a meaning here give nothing.
+/// Esc begins other keys too: alone it is a key after ``patience`` or before another control character. `ESC [` and `ESC O`
+/// always begin a longer key.
 package struct KeyReader {
   /// Milliseconds. A terminal sends a key at once; a network may divide it, but seldom by more.
   static let patience: Int32 = 25
@@ -19,22 +18,27 @@ package struct KeyReader {
   private static let longest = 32
   private static let escape: UInt8 = 0x1B
 
-  /// The bytes of an unfinished key.
   private var held: [UInt8] = []
+  /// Only text is taken from what is pasted: a newline there is not Enter.
+  private var isPasted = false
 
   package init() {}
 
-  /// Whether a pause would make a key.
-  package var isAtEscape: Bool { held == [Self.escape] }
+  /// A pause would make a key.
+  package var isAtEscape: Bool { held == [Self.escape] && !isPasted }
 
-  /// The key after a pause.
   package mutating func pause() -> Key? {
     guard isAtEscape else { return nil }
     held = []
     return .escape
   }
 
-  package mutating func keys(_ bytes: some Sequence<UInt8>) -> [Key] { bytes.flatMap { take($0) } }
+  package mutating func keys(_ bytes: some Sequence<UInt8>) -> [Key] {
+    bytes.flatMap { byte -> [Key] in
+      let keys = take(byte)
+      return isPasted ? keys.filter(\.isText) : keys
+    }
+  }
 
   private mutating func take(_ byte: UInt8) -> [Key] {
     guard let first = held.first else { return begin(byte) }
@@ -49,6 +53,11 @@ package struct KeyReader {
     let parameters = held.dropFirst(2)
     held = []
     guard 0x40...0x7E ~= byte else { return begin(byte) }
+    switch String(decoding: parameters + [byte], as: UTF8.self) {
+    case "200~": isPasted = true
+    case "201~": isPasted = false
+    default: break
+    }
     return Self.key(parameters, byte).map { [$0] } ?? []
   }
 
@@ -69,7 +78,8 @@ package struct KeyReader {
       held.append(byte)
       return []
     }
-    held = []
+    // The second one may begin the end of the pasted text.
+    held = isPasted && byte == Self.escape ? [byte] : []
     if byte == Self.escape { return [.escape] }
     // Another character with Alt.
     return byte < 0x20 ? [.escape] + begin(byte) : []

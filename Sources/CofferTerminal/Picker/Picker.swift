@@ -1,22 +1,18 @@
 internal import CofferPlatform
 
-/// A list that narrows as one types: its state, which keys change and which is drawn as lines. It knows no terminal.
+/// A list that narrows as one types: keys change its state, which is drawn as lines. It knows no terminal.
 package struct Picker {
-  /// A choice by another key than Enter.
   package struct Action {
     let key: Character, title: String
     let refusal: (Int) -> String?
 
-    /// - Parameters:
-    ///   - key: the letter to press with Control.
-    ///   - refusal: why a row has no such choice, in a few words; nil if it has.
+    /// - Parameter refusal: the reason in a few words; nil if the row has the choice.
     package init(_ key: Character, _ title: String, refusal: @escaping (Int) -> String?) {
       (self.key, self.title, self.refusal) = (key, title, refusal)
     }
   }
 
   package enum Answer: Equatable {
-    /// A row, by an action's key or Enter.
     case chosen(Int, by: Character?)
     case left
   }
@@ -46,16 +42,12 @@ package struct Picker {
 
   package private(set) var typed = ""
   private var found: [Int]
-  /// The position in `found` of the marked row, and of the first shown.
+  /// The positions in `found` of the marked row, and of the first shown.
   private var marked = 0, top = 0
   private var hint: String?
   package var size = Size(columns: 80, rows: 24) { didSet { scroll() } }
 
-  /// - Parameters:
-  ///   - question: printable text before the typed one.
-  ///   - verb: the effect of Enter.
-  ///   - row: the texts of a row, which are printed harmlessly.
-  ///   - find: the rows that match a text, the best first; all for an empty one.
+  /// - Parameter find: the matching rows, the best first; all for an empty text.
   package init(
     _ question: String, verb: String, actions: [Action], row: @escaping (Int) -> (name: String, note: String),
     find: @escaping (String) -> [Int]
@@ -65,9 +57,6 @@ package struct Picker {
     total = found.count
   }
 
-  // MARK: Keys
-
-  /// - Returns: the answer, if `key` gives one.
   package mutating func take(_ key: Key) -> Answer? {
     hint = nil
     switch key {
@@ -117,10 +106,7 @@ package struct Picker {
     top = min(max(top, marked - room + 1), marked, max(found.count - room, 0))
   }
 
-  // MARK: Lines
-
   private var hasFooter: Bool { size.rows > 2 }
-  /// The rows that are shown together.
   private var room: Int { max(size.rows - (hasFooter ? 2 : 1), 1) }
 
   /// All lines of the screen, none wider than it, and the cells before the cursor in the first.
@@ -160,7 +146,6 @@ package struct Picker {
       + (note.isEmpty ? "" : blanks + Style.dim.text(note, display))
   }
 
-  /// The hint, or the keys: as many as fit.
   private func footer(_ display: Display) -> String {
     if let hint { return cut(.yellow, hint, display) }
     var text = found.count == total ? grouped(total) : "\(grouped(found.count)) of \(grouped(total))"

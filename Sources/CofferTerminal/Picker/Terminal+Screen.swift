@@ -3,43 +3,44 @@ internal import CofferPlatform
 internal import CofferVault
 
 extension Terminal {
-  /// Whether it can draw lines where it shall.
   package static var hasScreen: Bool { StatusLine.isPossible }
 
-  /// A person's answer to `picker`, on a screen of its own.
+  /// A person's answer to `picker`.
   ///
-  /// - Throws: ``Failure/interrupted`` on control-C, ``Failure/inputEnded`` or `.io` if the terminal is gone.
+  /// - Throws: the errors of ``onScreen(draw:take:)``.
   package func answer(_ picker: consuming Picker) throws -> Picker.Answer {
     var picker = picker
     return try onScreen { size in
       picker.size = size
-      let (lines, cursor) = picker.lines(.errors)
-      let rows = lines.enumerated().map { "\u{1B}[\($0.offset + 1);1H\($0.element)\u{1B}[K" }.joined()
-      // In one piece, and without wrapping: a terminal may give a character more cells than expected.
-      try say("\u{1B}[?7l\(rows)\u{1B}[1;\(cursor + 1)H\u{1B}[?7h")
-    } take: { key in
-      picker.take(key)
+      try draw(picker)
+    } take: {
+      picker.take($0)
     }
   }
 
-  /// Shows a drawing on a screen of its own until Enter or Esc.
+  /// Shows `secret` until Enter or control-C.
   ///
-  /// - Parameter drawing: the lines that fit, with their places.
-  package func show(_ drawing: (Picker.Size) throws -> SecretBytes) throws {
-    try onScreen { size in
-      let drawn = try drawing(size)
-      try drawn.withUnsafeBytes { raw in try Output.write(raw, to: descriptor) }
-    } take: { key in
-      [.enter, .escape, .control("c")].contains(key) ? () : nil
+  /// - Throws: only if it was not shown. Whoever saw it may have it.
+  package func show(_ secret: borrowing SecretBytes, in box: SecretBox) throws {
+    var isShown = false
+    do {
+      try secret.withUnsafeBytes { raw in
+        try onScreen { size in
+          if try draw(raw, in: box, size) { isShown = true }
+        } take: {
+          $0 == .enter && isShown ? () : nil
+        }
+      }
+    } catch {
+      guard isShown else { throw error }
     }
   }
 
-  /// Shows a screen of which nothing stays, until a key gives an answer.
+  /// The first answer of `take` to a person's keys, on a screen of its own of which nothing stays. The screen and the settings
+  /// return on every ending, and while control-Z stops the process.
   ///
-  /// The screen and the settings return on every ending, and while control-Z stops the process.
-  private func onScreen<Answer>(
-    draw: (Picker.Size) throws -> Void, take: (Key) -> Answer?
-  ) throws -> Answer {
+  /// - Throws: ``Failure/interrupted`` on control-C, ``Failure/inputEnded`` or `.io` if the terminal is gone.
+  private func onScreen<Answer>(draw: (Picker.Size) throws -> Void, take: (Key) -> Answer?) throws -> Answer {
     // SIGCONT: another program had the screen since a SIGSTOP.
     var signals = HeldSignals([SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGTSTP, SIGCONT])
     while true {
@@ -68,7 +69,8 @@ extension Terminal {
     _ signals: inout HeldSignals, _ draw: (Picker.Size) throws -> Void, _ take: (Key) -> Answer?
   ) throws -> Event<Answer> {
     var reader = KeyReader(), drawn: Picker.Size?
-    try say("\u{1B}[?1049h")
+    // The terminal marks pasted text.
+    try say("\u{1B}[?1049h\u{1B}[?2004h")
     while true {
       if let signal = signals.next() { return .signal(signal) }
       // Looked at instead of SIGWINCH, which some systems do not keep for a process that ignores it.
@@ -77,16 +79,38 @@ extension Terminal {
         try draw(size)
         drawn = size
       }
-      var waiting = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
       // Blocked signals do not wake a poll.
-      let ready = poll(&waiting, 1, reader.isAtEscape ? KeyReader.patience : 50)
-      if ready < 0, errno != EINTR { throw Failure(StoreError(errno: errno, "wait for the terminal", place: "/dev/tty")) }
-      guard ready >= 0 else { continue }
-      for key in ready == 0 ? [reader.pause()].compactMap(\.self) : reader.keys(try typedBytes()) {
+      guard let isReady = try isReady(within: reader.isAtEscape ? KeyReader.patience : 50) else { continue }
+      for key in isReady ? reader.keys(try typedBytes()) : [reader.pause()].compactMap(\.self) {
         if let answer = take(key) { return .answer(answer) }
         drawn = nil
       }
     }
+  }
+
+  private func draw(_ picker: Picker) throws(Failure) {
+    let (lines, cursor) = picker.lines(.errors)
+    let rows = lines.enumerated().map { "\u{1B}[\($0.offset + 1);1H\($0.element)\u{1B}[K" }.joined()
+    // In one piece, and without wrapping: a terminal may give a character more cells than expected.
+    try say("\u{1B}[?7l\(rows)\u{1B}[1;\(cursor + 1)H\u{1B}[?7h")
+  }
+
+  /// From guarded memory, also in one piece.
+  ///
+  /// - Returns: whether all of the secret is on the screen.
+  private func draw(_ secret: UnsafeRawBufferPointer, in box: SecretBox, _ size: Picker.Size) throws -> Bool {
+    let found = box.rows(secret.count, size, .errors)
+    let rows = found ?? SecretBox.rows("Enlarge the window to see the secret.", size)
+    let screen = try SecretBytes.written { write in
+      for number in 0..<size.rows {
+        let row = number < rows.count ? rows[number] : SecretBox.Row(text: "")
+        for byte in "\u{1B}[\(number + 1);1H\u{1B}[K\(row.text)".utf8 { write(byte) }
+        for byte in secret[row.part] { write(byte) }
+        for byte in row.end.utf8 { write(byte) }
+      }
+    }
+    try screen.withUnsafeBytes { (raw) throws(Failure) in try Output.write(raw, to: descriptor) }
+    return found != nil
   }
 
   private func typedBytes() throws -> ArraySlice<UInt8> {
@@ -106,6 +130,6 @@ extension Terminal {
   /// Linux console, shows no line either.
   private func leave() throws(Failure) {
     let rows = (1...size.rows).reversed().map { "\u{1B}[\($0);1H\u{1B}[2K" }.joined()
-    try say("\(rows)\u{1B}[?1049l")
+    try say("\u{1B}[?2004l\(rows)\u{1B}[?1049l")
   }
 }

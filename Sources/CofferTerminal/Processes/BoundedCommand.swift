@@ -5,7 +5,7 @@ internal import CofferPlatform
 /// A program with a deadline that gets or prints a secret. Its messages are not shown: they may repeat the secret.
 package struct BoundedCommand: ~Copyable {
   package let status: Int32
-  /// Its output, if requested.
+  /// Empty unless requested.
   package let output: SecretBytes
 
   /// Passing bytes on takes milliseconds, and about a hundred times that on a busy machine.
@@ -54,7 +54,6 @@ package struct BoundedCommand: ~Copyable {
     return try child.start { Executable.failure(ByteWord(words[0]), $0) }
   }
 
-  /// The transfer in both directions.
   private struct Exchange {
     let name: String
     let feed: Pipe
@@ -140,7 +139,7 @@ package struct BoundedCommand: ~Copyable {
       _ = poll(&waiting, 1, min(Self.nap, Int32(clamping: left / 1_000_000 + 1)))
     }
 
-    /// Milliseconds between checks for a signal: not noticeable.
+    /// Milliseconds: not noticeable.
     private static let nap: Int32 = 50
 
     private func goOn() throws {
@@ -152,9 +151,11 @@ package struct BoundedCommand: ~Copyable {
 
     private var left: Int64 { deadline - coffer_time_awake() }
     private var late: StoreError {
-      StoreError(.io(ETIMEDOUT), "\(name) does not come to an end, and was killed", cure: BoundedCommand.cure(name))
+      StoreError(.io(ETIMEDOUT), "\(name) did not end and was killed", cure: BoundedCommand.cure(name))
     }
   }
 
-  package static func cure(_ name: String) -> String { "run \(name) by hand to see what it says, or choose another: --clipboard" }
+  package static func cure(_ name: String) -> String {
+    "run \(name) by hand to see what it says, or choose another with --clipboard"
+  }
 }

@@ -1,8 +1,7 @@
 package import CofferPlatform
 
-/// A program to start as a child of this process.
 package struct Child {
-  /// The target of a child's descriptor. Others are inherited unchanged.
+  /// Others are inherited unchanged.
   package enum Stream {
     /// Reads as empty, and discards writes.
     case null
@@ -20,8 +19,7 @@ package struct Child {
   private let variables: Variables
   /// By the child's descriptor.
   package var streams: [Int32: Stream]
-  /// The child's blocked signals; nil for none. Blocked and ignored signals are inherited, and this process has changed its
-  /// own.
+  /// Nil for none. Blocked and ignored signals are inherited, and this process has changed its own.
   package var blocked: sigset_t?
   /// Signals to reset to their default effect.
   package var deadly = Hardening.deadlyWrites
@@ -60,10 +58,7 @@ package struct Child {
   }
 
   private func setSignals(in attributes: inout posix_spawnattr_t) {
-    var usual = sigset_t()
-    sigemptyset(&usual)
-    var mask = blocked ?? usual
-    for signal in deadly { sigaddset(&usual, signal) }
+    var mask = blocked ?? sigset_t([]), usual = sigset_t(deadly)
     posix_spawnattr_setsigmask(&attributes, &mask)
     posix_spawnattr_setsigdefault(&attributes, &usual)
     let session = hasOwnSession ? Int16(coffer_spawn_new_session()) : 0

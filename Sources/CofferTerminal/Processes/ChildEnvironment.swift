@@ -39,7 +39,6 @@ package struct ChildEnvironment {
     try set(name, value.bytes)
   }
 
-  /// The command's search path.
   package var path: ByteWord? {
     guard let entry = given["PATH"] else { return ProcessEnvironment.word("PATH") }
     // The entry ends with a zero.

@@ -1,6 +1,14 @@
 package import Coffer
 internal import CofferPlatform
 
+extension sigset_t {
+  init(_ signals: [Int32]) {
+    self.init()
+    sigemptyset(&self)
+    for signal in signals { sigaddset(&self, signal) }
+  }
+}
+
 package enum Ending: Equatable {
   case exited(Int32)
   case killed(Int32)
@@ -27,7 +35,7 @@ package enum Ending: Equatable {
     }
   }
 
-  /// Waits for a child whose status does not matter.
+  /// For a child whose status does not matter.
   package static func discard(_ child: pid_t) { while waitpid(child, nil, 0) < 0, errno == EINTR {} }
 
   /// Ends this process in the same way.
@@ -36,9 +44,7 @@ package enum Ending: Equatable {
     case .exited(let status): exit(status)
     case .killed(let number):
       signal(number, SIG_DFL)
-      var one = sigset_t()
-      sigemptyset(&one)
-      sigaddset(&one, number)
+      var one = sigset_t([number])
       pthread_sigmask(SIG_UNBLOCK, &one, nil)
       raise(number)
       exit(128 + number)  // A signal that cannot end us: as a shell tells it.

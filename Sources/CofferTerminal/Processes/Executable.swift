@@ -1,4 +1,3 @@
-internal import Coffer
 internal import CofferPlatform
 internal import SystemPackage
 
@@ -49,6 +48,6 @@ package enum ProgramPath {
     do throws(Failure) {
       _ = try Executable.find(ByteWord(name), path: ProcessEnvironment.word("PATH"))
       return nil
-    } catch { return "\(name) is not on PATH: coffer install puts it there" }
+    } catch { return "\(name) is not on PATH: run coffer install" }
   }
 }

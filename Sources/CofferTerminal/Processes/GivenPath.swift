@@ -1,7 +1,5 @@
-internal import Coffer
 internal import CofferPlatform
 internal import CofferVault
-internal import FoundationEssentials
 internal import SystemPackage
 
 /// Paths from the command line, which may lead to a descriptor of this process, such as `/dev/fd/3`.
@@ -23,13 +21,13 @@ package enum GivenPath {
     let isNear = ["postgresql:", "postgres:"].contains(where: path.hasPrefix)
     guard VaultPlace(path).url != nil || isNear else { return }
     throw .usage(
-      "a \(kind) belongs there, and \(path.prefix { $0 != ":" })://… is a place on a server", try: "the path of a \(kind)")
+      "a \(kind) is needed, and \(path.prefix { $0 != ":" })://… is a place on a server", try: "the path of a \(kind)")
   }
 
   /// Refuses a path with a slash at its end, which `FilePath` drops: a new file would get the folder's name.
   package static func checkNamesNoFolder(_ path: String) throws(Failure) {
     guard path.hasSuffix("/") else { return }
-    throw .usage("a file belongs there, and \(path) names a folder", try: "the path of a file")
+    throw .usage("a file is needed, and \(path) names a folder", try: "the path of a file")
   }
 
   /// The number that `path` leads to, through any links; nil for other paths.
@@ -59,8 +57,8 @@ package enum GivenPath {
       guard let status = try FileStatus(ofLinkAt: link), let target = linkTarget(link) else { return link }
       guard status.owner == geteuid() || status.owner == 0 else {
         throw StoreError(
-          .denied, "the symbolic link belongs to user \(status.owner), who decides where it leads", place: link.string,
-          cure: "give the path of the file that it points to")
+          .denied, "the symbolic link belongs to user \(status.owner), who controls where it leads", place: link.string,
+          cure: "give the path of the file it points to")
       }
       path = target.isAbsolute ? target : folder.pushing(target)
     }

@@ -57,7 +57,7 @@ package enum Hardening {
     }
   }
 
-  /// Whether `descriptor` was open when the program started: only its own are closed on exec.
+  /// Only this program's own descriptors are closed on exec.
   static func wasGiven(_ descriptor: Int32) -> Bool {
     let flags = fcntl(descriptor, F_GETFD)
     return flags >= 0 && flags & FD_CLOEXEC == 0

@@ -5,7 +5,7 @@ package enum Pager {
   /// git's options for less: quit if all fits, pass colors on, leave the text on the screen. Source: git-config(1).
   private static let usual = "less", usualOptions = "FRX"
 
-  /// Prints lines, by the pager if the terminal has fewer.
+  /// Without the pager if the terminal has room.
   package static func show(_ text: String) throws {
     let display = Display.output
     guard display.isTerminal, !display.isDumb, let height = display.height, text.utf8.count(where: { $0 == 0x0A }) + 1 >= height,
@@ -66,10 +66,9 @@ package enum Pager {
 }
 
 extension Table {
-  /// Uses the pager if it is longer than the screen.
   package func show() throws { try Pager.show(text(.output)) }
 
-  /// Shows `table` at a terminal, and prints `rows` with tabs elsewhere.
+  /// `table` at a terminal, `rows` with tabs elsewhere.
   package static func show(
     _ table: @autoclosure () throws -> Table, elsewhere rows: @autoclosure () throws -> [[String]]
   ) throws {
@@ -79,8 +78,6 @@ extension Table {
   }
 
   /// Rows that begin with a word for an outcome, under `titles` at a terminal, only aligned elsewhere.
-  ///
-  /// - Parameter footer: a last line, only at a terminal.
   package static func show(_ rows: [[String]], under titles: [String], footer: String = "") throws {
     guard Output.isTerminal else { return rows.isEmpty ? () : try Output.line(Columns.align(rows)) }
     if !rows.isEmpty || !footer.isEmpty { try Table(rows, under: titles, footer: footer).show() }

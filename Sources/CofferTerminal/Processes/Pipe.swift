@@ -1,4 +1,3 @@
-internal import Coffer
 internal import CofferPlatform
 internal import SystemPackage
 

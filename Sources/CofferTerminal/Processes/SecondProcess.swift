@@ -2,7 +2,6 @@ package import Coffer
 package import CofferPlatform
 internal import SystemPackage
 
-/// This program, started again.
 package enum SecondProcess {
   package struct Answer: ~Copyable {
     package let status: Int32

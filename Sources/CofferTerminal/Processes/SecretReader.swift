@@ -13,6 +13,15 @@ package enum SecretReader {
     return try read(descriptor, limit: limit, what: what, place: place)
   }
 
+  /// A secret from standard input, or from the prompt if that is a terminal.
+  package static func answer(to question: Question, limit: Int, what: String) throws -> SecretBytes {
+    guard isatty(STDIN_FILENO) == 1 else {
+      return try given(STDIN_FILENO, limit: limit, what: what, place: "standard input").withoutTrailingNewline(.lineFeed)
+    }
+    guard let terminal = Terminal() else { throw Failure.usage("\(what) is missing", try: "standard input") }
+    return try terminal.secret(question)
+  }
+
   private static func notOpen(_ descriptor: Int32) -> Failure {
     .usage("descriptor \(descriptor) is not open for reading", try: "N<FILE in the shell")
   }
@@ -38,7 +47,6 @@ package enum SecretReader {
     }
   }
 
-  /// Warns the owner of a file that others can read.
   package static func warn(ofFileAt path: String) { SecretFile.warn(ofFileAt: FilePath(path)) }
 
   /// `read(2)`, restarted after signals.
@@ -56,7 +64,7 @@ package final class StandardInput {
   /// Reserves it before it is read.
   package func claim(for what: String) throws(Failure) {
     if let owner {
-      throw .usage("both \(owner) and \(what) would come from standard input", try: "a file or a descriptor for one of them")
+      throw .usage("\(owner) and \(what) cannot both come from standard input", try: "a file or a descriptor for one of them")
     }
     owner = what
   }

@@ -1,8 +1,14 @@
-/// A question within a call of the library, which takes yes or no but no error: a failure counts as no.
+/// Questions within a call of the library, which takes yes or no but no error: a failure counts as no.
 package final class Agreement {
   private var failure: (any Error)?
 
-  package init() {}
+  private init() {}
+
+  /// - Throws: the failure of a question, or else the error of `call`.
+  package static func within<Result: ~Copyable>(_ call: (Agreement) throws -> Result) throws -> Result {
+    let agreement = Agreement()
+    do { return try call(agreement) } catch { throw agreement.failure ?? error }
+  }
 
   package func answer(_ question: () throws -> Bool) -> Bool {
     do { return try question() } catch {
@@ -10,7 +16,4 @@ package final class Agreement {
       return false
     }
   }
-
-  /// The question's own failure, else `error` from the library.
-  package func error(after error: any Error) -> any Error { failure ?? error }
 }

@@ -8,7 +8,7 @@ package enum Cells {
     return text.reduce(0) { $0 + count($1) }
   }
 
-  /// The same for text with styles, which have no width.
+  /// Styles have no width.
   package static func count(styled text: Substring) -> Int {
     guard text.utf8.contains(0x1B) else { return count(String(text)) }
     return count(String(text.replacing(/\u{1B}\[[0-9]*m/, with: "")))

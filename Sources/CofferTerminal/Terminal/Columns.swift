@@ -1,4 +1,3 @@
-/// Rows of cells without titles.
 package enum Columns {
   /// For a program: a tab between two cells, none in them.
   package static func tabs(_ rows: [[String]]) -> String {
@@ -8,13 +7,12 @@ package enum Columns {
   /// For a person: cells below each other, at a terminal no wider than that.
   package static func align(_ rows: [[String]], for display: Display = .output) -> String { Table(rows).text(display) }
 
-  /// The same with nothing cut: what has no room at a terminal goes on in the next line.
+  /// Nothing is cut: text without room at a terminal goes on in the next line.
   package static func wrap(_ rows: [[String]], for display: Display) -> String {
     TextWidth.message(align(rows, for: Display(isTerminal: false)), to: display.width)
   }
 }
 
-/// Names and their texts, one below the other.
 package enum Sheet {
   /// - Parameter rows: names, and texts with invisible characters spelled out.
   package static func text(_ rows: [(name: String, text: String)], _ display: Display) -> String {

@@ -9,11 +9,10 @@ package struct Display {
   private static let widths = 20...200
 
   package let isTerminal: Bool
-  /// Cells of a line.
   package let width: Int
   /// Lines of the screen; nil if unknown.
   package let height: Int?
-  /// Whether it cannot move the cursor to redraw a line.
+  /// It cannot move the cursor to redraw a line.
   let isDumb: Bool
   package let isColored: Bool
   package let isUnicode: Bool
@@ -23,10 +22,7 @@ package struct Display {
   ) {
     self.isTerminal = isTerminal
     self.width = min(max(width, Self.widths.lowerBound), Self.widths.upperBound)
-    self.height = height
-    self.isDumb = isDumb
-    self.isColored = isColored
-    self.isUnicode = isUnicode
+    (self.height, self.isDumb, self.isColored, self.isUnicode) = (height, isDumb, isColored, isUnicode)
   }
 
   private init(_ descriptor: Int32) {
@@ -71,7 +67,7 @@ package struct Display {
 /// A sign for a word, with an ASCII form for other locales.
 package enum Sign {
   case done, failed, dot, absent, ellipsis, secret
-  /// A one-time code, other secret fields, and what stands between two facts.
+  /// `between` stands between two facts.
   case code, fields, between
   /// Lines of a tree: to an entry, to the last one, and past an entry to the next.
   case branch, lastBranch, stem

@@ -50,13 +50,13 @@ enum Echo {
   /// Handles a signal again after another handler.
   static func watch(_ number: Int32) {
     guard terminal.load(ordering: .relaxed) >= 0 else { return }
-    let former = signal(number) { number in
+    let previous = signal(number) { number in
       _ = Echo.restore()
       signal(number, SIG_DFL)
       raise(number)
     }
     // As under nohup(1).
-    if unsafeBitCast(former, to: Int.self) == unsafeBitCast(SIG_IGN, to: Int.self) { signal(number, SIG_IGN) }
+    if unsafeBitCast(previous, to: Int.self) == unsafeBitCast(SIG_IGN, to: Int.self) { signal(number, SIG_IGN) }
   }
 
   /// The part of ``comeBack()`` that a signal handler may do. Source: signal-safety(7), which lists tcsetattr(3).
@@ -71,8 +71,8 @@ enum Echo {
   private static func forget() {
     let descriptor = terminal.exchange(-1, ordering: .relaxed)
     for number in signals {
-      let former = signal(number, SIG_DFL)
-      if unsafeBitCast(former, to: Int.self) == unsafeBitCast(SIG_IGN, to: Int.self) { signal(number, SIG_IGN) }
+      let previous = signal(number, SIG_DFL)
+      if unsafeBitCast(previous, to: Int.self) == unsafeBitCast(SIG_IGN, to: Int.self) { signal(number, SIG_IGN) }
     }
     close(descriptor)
   }

@@ -1,5 +1,4 @@
 extension Failure {
-  /// One line for programs.
   package var json: String {
     let hide = Printable.withoutPasswords
     return JSONText.encode(

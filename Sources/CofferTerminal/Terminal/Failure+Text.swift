@@ -1,5 +1,5 @@
 extension Failure {
-  /// ``text`` for a person at a terminal. It names the program where another one may have started it.
+  /// For a person at a terminal. The program is named where another one may have started it.
   ///
   /// - Parameter command: the cure, where it is a command line by itself, which is printed behind the text.
   package func text(for display: Display, without command: String?) -> String {

@@ -24,7 +24,7 @@ package enum JSONText {
     try write(object.dropLast() + (object == "{}" ? "" : ",") + "\"\(field)\":", secret, "}\n")
   }
 
-  /// The same with several secrets; `object` has at least one field.
+  /// `object` has at least one field.
   package static func write(_ object: String, _ secrets: [(field: String, form: SecretForm)]) throws {
     try Output.write(String(object.dropLast()))
     for (field, form) in secrets { try write(",\"\(field)\":", form.bytes, "") }
@@ -36,6 +36,10 @@ package enum JSONText {
     try Output.write(SecretJSON.literal(secret))
     try Output.write(end)
   }
+}
+
+extension Output {
+  package static func json(_ answer: some Encodable) throws(Failure) { try line(JSONText.encode(answer)) }
 }
 
 /// A field that is null where it does not apply: programs need not check for it.

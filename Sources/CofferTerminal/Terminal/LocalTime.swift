@@ -59,7 +59,7 @@ package struct LocalTime {
 
   private func days(from first: Date, to last: Date) -> Int { Self.number(Self.parts(last)) - Self.number(Self.parts(first)) }
 
-  /// The day's number, from a fixed day on.
+  /// Counted from a fixed day on.
   private static func number(_ parts: tm) -> Int {
     let before = Int(parts.tm_year) + 1899
     return before * 365 + before / 4 - before / 100 + before / 400 + Int(parts.tm_yday)

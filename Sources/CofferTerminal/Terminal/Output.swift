@@ -11,7 +11,6 @@ package enum Output {
 
   package static func line(_ text: String) throws(Failure) { try write(text + "\n") }
 
-  /// A line, wrapped on a terminal.
   package static func sentence(_ text: String) throws(Failure) {
     try line(isTerminal ? TextWidth.message(text, to: Display.output.width) : text)
   }
@@ -28,14 +27,15 @@ package enum Output {
   /// A value for a person or a program. A pipe or a file gets exactly its bytes. A terminal gets a newline after them, and
   /// control characters, such as ESC, as `\u{1b}`: a value may be another's text.
   ///
+  /// - Parameter hanging: the blanks before each further line at a terminal.
   /// - Throws: a usage failure if the output is a terminal and the value is not text.
-  package static func value(_ bytes: borrowing SecretBytes) throws(Failure) {
-    try bytes.withUnsafeBytes { (raw) throws(Failure) in try value(raw) }
+  package static func value(_ bytes: borrowing SecretBytes, hanging: Int = 0) throws(Failure) {
+    try bytes.withUnsafeBytes { (raw) throws(Failure) in try value(raw, hanging: hanging) }
   }
 
   /// A value and a newline, for programs too.
-  package static func valueLine(_ bytes: borrowing SecretBytes) throws(Failure) {
-    try value(bytes)
+  package static func valueLine(_ bytes: borrowing SecretBytes, hanging: Int = 0) throws(Failure) {
+    try value(bytes, hanging: hanging)
     if !isTerminal { try write("\n") }
   }
 
@@ -43,7 +43,7 @@ package enum Output {
     try text.utf8Span.span.bytes.withUnsafeBytes { (raw) throws(Failure) in try value(raw) }
   }
 
-  package static func value(_ raw: UnsafeRawBufferPointer) throws(Failure) {
+  package static func value(_ raw: UnsafeRawBufferPointer, hanging: Int = 0) throws(Failure) {
     guard isTerminal else { return try write(raw, to: STDOUT_FILENO) }
     guard UTF8Validity.isValid(raw) else {
       throw .usage(
@@ -60,6 +60,10 @@ package enum Output {
           try write(UnsafeRawBufferPointer(rebasing: raw[start..<at]), to: STDOUT_FILENO)
           try write("\\u{\(String(scalar.value, radix: 16))}")
           start = end
+        } else if scalar == "\n", hanging > 0, end < raw.count {
+          try write(UnsafeRawBufferPointer(rebasing: raw[start..<end]), to: STDOUT_FILENO)
+          try write(TextWidth.blanks(hanging))
+          start = end
         }
         at = end
       case .emptyInput, .error: break scan
@@ -74,11 +78,22 @@ package enum Output {
     record(Display.errors.isTerminal ? TextWidth.message(text, to: Display.errors.width) : text)
   }
 
-  /// A failure, at a terminal with `command`, its cure, alone on its line: nothing breaks what a person copies.
+  /// At a terminal `command`, the cure, is alone on its line: nothing breaks a copy.
   package static func message(_ failure: Failure, cure command: String? = nil) {
     guard Display.errors.isTerminal else { return record(failure.text) }
     message(failure.text(for: .errors, without: command))
     if let command { record(TextWidth.blanks(4) + Style.bold.text(command, .errors)) }
+  }
+
+  /// A person's next steps, each with its text beside it, or below it in a narrow window. Lines stay whole for copying.
+  package static func next(_ steps: [(name: String, text: String)]) {
+    let column = (steps.map { Cells.count($0.name) }.max() ?? 0) + 2
+    let rows = steps.map { name, text in
+      let isLong = 2 + column + Cells.count(text) > Display.errors.width
+      return "  " + Style.bold.text(name, .errors) + (isLong ? "\n    " : TextWidth.blanks(column - Cells.count(name)))
+        + Printable.line(text)
+    }
+    record("\nNext:\n" + rows.joined(separator: "\n"))
   }
 
   /// A message unchanged, for a program.

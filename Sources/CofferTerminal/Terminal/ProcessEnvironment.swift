@@ -1,4 +1,3 @@
-internal import Coffer
 internal import CofferStorage
 internal import CofferPlatform
 
@@ -43,7 +42,7 @@ package enum ProcessEnvironment {
     for name in texts {
       guard let value = word(name), !value.isText else { continue }
       throw .usage(
-        "\(name) in the environment is not UTF-8 (not repeated here), and would be taken for another name",
+        "\(name) in the environment is not UTF-8 (not repeated here) and could be read as another name",
         try: "a value in UTF-8, or unset \(name)")
     }
   }

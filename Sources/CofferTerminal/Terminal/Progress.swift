@@ -1,6 +1,6 @@
 internal import CofferPlatform
 
-/// Shows the progress of long work: a bar, a number, and the time left.
+/// A bar, a number, and the time left.
 package final class Progress {
   package struct Work {
     /// The text before the bar: `Rotating`.
@@ -64,6 +64,13 @@ package final class Progress {
     (start, lastDrawn) = (nil, nil)
     StatusLine.clear()
   }
+
+  package static func bar(_ done: Int, of total: Int, _ cells: Int, _ display: Display) -> String {
+    let filled = min(cells, done * cells / total)
+    let (full, empty) = display.isUnicode ? ("━", "─") : ("#", "-")
+    return Style.green.text(String(repeating: full, count: filled), display)
+      + Style.dim.text(String(repeating: empty, count: cells - filled), display)
+  }
 }
 
 extension Progress.Work {
@@ -83,14 +90,7 @@ extension Progress.Work {
     if verb.count + tail.count + 2 > room { tail = percent }
     let cells = min(Self.widestBar, room - verb.count - tail.count - 3)
     guard cells >= 5 else { return Cells.shorten("\(verb)  \(tail)", to: room, display) }
-    return "\(verb) \(bar(done, of: total, cells, display)) \(tail)"
-  }
-
-  private func bar(_ done: Int, of total: Int, _ cells: Int, _ display: Display) -> String {
-    let filled = min(cells, done * cells / total)
-    let (full, empty) = display.isUnicode ? ("━", "─") : ("#", "-")
-    return Style.green.text(String(repeating: full, count: filled), display)
-      + Style.dim.text(String(repeating: empty, count: cells - filled), display)
+    return "\(verb) \(Progress.bar(done, of: total, cells, display)) \(tail)"
   }
 
   private func left(_ done: Int, of total: Int, after elapsed: Int64) -> String? {

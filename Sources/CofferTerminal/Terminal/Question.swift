@@ -4,7 +4,7 @@ internal import CofferVault
 package struct Question {
   /// The requested answer: `Passphrase of ~/vault.sqlite`.
   package let subject: String
-  /// Who asks and why, in a sentence; nil if the person started the command.
+  /// The asking program and its purpose, in a sentence; nil if the person started the command.
   package var reason: String?
   /// The fault of the previous answer, in a sentence.
   package var remark: String?
@@ -23,24 +23,20 @@ package struct Question {
   package func asked<Result: ~Copyable>(
     wrong: (any Error) -> String?, _ body: (Question) throws -> Result
   ) throws -> Result {
-    try Echo.staysOff { try tried(wrong, body) }
-  }
-
-  private func tried<Result: ~Copyable>(
-    _ wrong: (any Error) -> String?, _ body: (Question) throws -> Result
-  ) throws -> Result {
-    var question = self
-    for left in (1..<Self.tries).reversed() {
-      do { return try body(question) } catch {
-        let nothing = (error as? Failure).flatMap { $0.isNothingTyped ? $0.sentence : nil }
-        guard let what = nothing ?? wrong(error) else { throw error }
-        question = again(what, left: left)
+    try Echo.staysOff {
+      var question = self
+      for left in (1..<Self.tries).reversed() {
+        do { return try body(question) } catch {
+          let nothing = (error as? Failure).flatMap { $0.isNothingTyped ? $0.sentence : nil }
+          guard let what = nothing ?? wrong(error) else { throw error }
+          question = again(what, left: left)
+        }
       }
+      return try body(question)
     }
-    return try body(question)
   }
 
-  /// The question after a `wrong` answer, with the number of tries left.
+  /// With the number of tries left.
   package func again(_ wrong: String, left: Int) -> Question {
     var question = self
     question.remark = "\(wrong) Try again (\(left) left)."
@@ -50,9 +46,9 @@ package struct Question {
 
 extension Failure {
   /// Enter alone.
-  static let nothingTyped = Failure(.usage, kind: "nothingTyped", "nothing was typed", cure: "the command again")
+  static let nothingTyped = Failure(.usage, kind: "nothingTyped", "nothing was entered", cure: "run the command again")
   /// Control-D: no answer will come.
-  static let inputEnded = Failure(.usage, kind: "inputEnded", "nothing was typed", cure: "the command again")
+  static let inputEnded = Failure(.usage, kind: "inputEnded", "nothing was entered", cure: "run the command again")
 
   var isNothingTyped: Bool { kind == Self.nothingTyped.kind }
 }

@@ -1,14 +1,14 @@
 internal import CofferPlatform
 internal import SystemPackage
 
-/// Shows work of unknown length, such as deriving a key from a passphrase, which is slow on purpose.
+/// Work of unknown length, such as deriving a key from a passphrase, which is slow on purpose.
 package enum Spinner {
   /// A spinner for shorter work would only flicker.
   private static let patience: UInt32 = 150_000
   private static let pause: UInt32 = 100_000
   private static let stackBytes = 256 << 10
 
-  /// Shows `text` until ``StatusLine/clear()``, which any output or question calls.
+  /// Shown until ``StatusLine/clear()``, which any output or question calls.
   package static func show(_ text: String, quiet: Bool) {
     if !quiet, StatusLine.isPossible { start(text) }
   }

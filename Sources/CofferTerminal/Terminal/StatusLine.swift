@@ -11,7 +11,7 @@ package enum StatusLine {
       switch self {
       case .plain: "\r\u{1B}[Kcoffer: interrupted\n"
       case .nothingChanged: "\r\u{1B}[Kcoffer: interrupted; nothing was changed\n"
-      case .perhapsChanged: "\r\u{1B}[Kcoffer: interrupted; the change may have been made: look before you try again\n"
+      case .perhapsChanged: "\r\u{1B}[Kcoffer: interrupted; the change may have been made: check before you try again\n"
       }
     }
   }
@@ -30,8 +30,6 @@ package enum StatusLine {
 
   static var isPossible: Bool { Display.errors.isTerminal && !Display.errors.isDumb }
 
-  /// Begins the display of a work.
-  ///
   /// - Returns: the number for ``put(_:turn:)``.
   package static func begin(_ first: Interruption) -> Int {
     set(first)
@@ -41,7 +39,7 @@ package enum StatusLine {
     }
   }
 
-  /// Shows `text`, unless the line was cleared since `turn` began.
+  /// Shows nothing if the line was cleared since `turn` began.
   ///
   /// - Returns: whether it was shown.
   @discardableResult
@@ -55,7 +53,6 @@ package enum StatusLine {
     }
   }
 
-  /// Sets the message after control-C from now on.
   package static func set(_ new: Interruption) { interruption.store(new.rawValue, ordering: .relaxed) }
 
   /// Removes the line, and ends its turn.

@@ -36,7 +36,7 @@ package struct Table {
     (self.columns, self.rows, self.footer) = (columns, rows, footer)
   }
 
-  /// Rows of text, of which some may have fewer cells; without `titles` there is no header.
+  /// Some may have fewer cells; without `titles` there is no header.
   package init(_ rows: [[String]], under titles: [String] = [], footer: String = "") {
     let count = max(titles.count, rows.reduce(0) { max($0, $1.count) })
     let columns = (0..<count).map { $0 >= titles.count ? Column.text("") : $0 == 0 ? .fixed(titles[0]) : .text(titles[$0]) }
@@ -72,7 +72,7 @@ package struct Table {
     return line
   }
 
-  /// The cells of each column; 0 if empty or without room.
+  /// 0 if empty or without room.
   private func widths(_ most: Int) -> [Int] {
     var widths = columns.indices.map { column in rows.reduce(0) { max($0, Cells.count($1[column].text)) } }
     for (index, column) in columns.enumerated() where widths[index] > 0 {

@@ -68,28 +68,24 @@ package struct Terminal: ~Copyable {
   package func newSecret(
     _ what: String, purpose: String? = nil, objection: (borrowing SecretBytes) -> Failure? = { _ in nil }
   ) throws -> SecretBytes {
-    try Echo.staysOff { try newSecret(what, purpose, objection) }
-  }
-
-  private func newSecret(
-    _ what: String, _ purpose: String?, _ objection: (borrowing SecretBytes) -> Failure?
-  ) throws -> SecretBytes {
-    var question = Question("New \(what)", reason: purpose)
-    for left in (0..<Question.tries).reversed() {
-      let wrong: Failure
-      do {
-        let first = try secret(question)
-        if let weak = objection(first) {
-          wrong = weak
-        } else {
-          guard try !secret(Question("The same again")).isEqual(to: first) else { return first }
-          wrong = .usage("the two entries differ", try: "the command again; nothing was stored")
-        }
-      } catch let failure as Failure where failure.isNothingTyped { wrong = failure }
-      guard left > 0 else { throw wrong }
-      question = question.again(wrong.sentence, left: left)
+    try Echo.staysOff {
+      var question = Question("New \(what)", reason: purpose)
+      for left in (0..<Question.tries).reversed() {
+        let wrong: Failure
+        do {
+          let first = try secret(question)
+          if let weak = objection(first) {
+            wrong = weak
+          } else {
+            guard try !secret(Question("Repeat")).isEqual(to: first) else { return first }
+            wrong = .usage("the entries do not match", try: "run the command again; nothing was stored")
+          }
+        } catch let failure as Failure where failure.isNothingTyped { wrong = failure }
+        guard left > 0 else { throw wrong }
+        question = question.again(wrong.sentence, left: left)
+      }
+      throw Failure.nothingTyped
     }
-    throw Failure.nothingTyped
   }
 
   /// A line typed with echo; empty for Enter alone.
@@ -113,14 +109,25 @@ package struct Terminal: ~Copyable {
     }
   }
 
-  package func confirm(_ question: String) throws -> Bool {
-    try say(TextWidth.message("\(Printable.line(question)) [y/N]", to: Display.errors.width - 1) + " ")
-    var answer = [UInt8](repeating: 0, count: Self.longestLine)
-    let count = max(0, SecretFile.readOnce(descriptor, &answer, answer.count))
-    return answer.prefix(count).first.map { $0 == UInt8(ascii: "y") || $0 == UInt8(ascii: "Y") } ?? false
+  /// An answer that is neither yes nor no may be a command for a shell: the question comes once more, and then it means no.
+  ///
+  /// - Parameter standard: the answer of Enter alone.
+  package func confirm(_ question: String, standard: Bool = false) throws -> Bool {
+    let asked = "\(Printable.line(question)) \(standard ? "[Y/n]" : "[y/N]")"
+    for text in [asked, "Please answer y or n. " + asked] {
+      try say(TextWidth.message(text, to: Display.errors.width - 1) + " ")
+      var answer = [UInt8](repeating: 0, count: Self.longestLine)
+      let count = max(0, SecretFile.readOnce(descriptor, &answer, answer.count))
+      guard count > 0 else { return false }
+      let word = answer.prefix(count).filter { !" \t\n".utf8.contains($0) }.map { $0 | 0x20 }
+      if word.isEmpty { return standard }
+      if ["y", "yes"].contains(where: { word.elementsEqual($0.utf8) }) { return true }
+      if ["n", "no"].contains(where: { word.elementsEqual($0.utf8) }) { return false }
+    }
+    return false
   }
 
-  /// A line typed without echo; nil for an empty one.
+  /// Nil for an empty one.
   package func optionalSecret(_ question: Question) throws -> SecretBytes? {
     do { return try secret(question) } catch let failure as Failure
       where failure.isNothingTyped || failure.kind == Failure.inputEnded.kind
@@ -141,13 +148,17 @@ package struct Terminal: ~Copyable {
   private func read(_ signals: inout HeldSignals) throws -> Line {
     while true {
       if let signal = signals.next() { return .signal(signal) }
-      var waiting = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
       // Blocked signals do not wake a poll: check for them twenty times a second.
-      let ready = poll(&waiting, 1, 50)
-      if ready < 0, errno != EINTR { throw Failure(StoreError(errno: errno, "wait for the terminal", place: "/dev/tty")) }
-      guard ready > 0 else { continue }
-      return .typed(try typedLine())
+      if try isReady(within: 50) ?? false { return .typed(try typedLine()) }
     }
+  }
+
+  /// Whether there is input; nil if a signal interrupted the wait.
+  func isReady(within milliseconds: Int32) throws -> Bool? {
+    var waiting = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
+    let ready = poll(&waiting, 1, milliseconds)
+    if ready < 0, errno != EINTR { throw Failure(StoreError(errno: errno, "wait for the terminal", place: "/dev/tty")) }
+    return ready < 0 ? nil : ready > 0
   }
 
   private func typedLine() throws -> SecretBytes {
@@ -162,7 +173,7 @@ package struct Terminal: ~Copyable {
     let text = try typed.withoutTrailingNewline(.lineFeed)
     guard text.count > 0 else { throw count == 0 ? Failure.inputEnded : Failure.nothingTyped }
     guard text.count < typed.count || count < Self.longestLine - 1 else {
-      throw Failure.usage("the line is longer than a terminal delivers", try: "a file or a descriptor instead of the prompt")
+      throw Failure.usage("the line is too long for a terminal", try: "a file or a descriptor instead of the prompt")
     }
     return text
   }
@@ -171,7 +182,7 @@ package struct Terminal: ~Copyable {
   private static func checkText(_ bytes: borrowing SecretBytes) throws {
     let isText = bytes.withUnsafeBytes { UTF8Validity.isValid($0) }
     guard isText else {
-      throw Failure.usage("what was typed is not UTF-8", try: "a terminal set to UTF-8, or a file with the bytes")
+      throw Failure.usage("the input is not UTF-8", try: "a terminal set to UTF-8, or a file with the bytes")
     }
   }
 }
@@ -196,6 +207,8 @@ struct Silence: ~Copyable {
     let before = settings
     settings.c_lflag &= ~tcflag_t(ECHO | ECHONL)
     if byKey {
+      // Control-S would stop the output, and with it a process that holds its signals.
+      settings.c_iflag &= ~tcflag_t(IXON)
       settings.c_lflag &= ~tcflag_t(ICANON | IEXTEN)
       withUnsafeMutableBytes(of: &settings.c_cc) { ($0[Int(VMIN)], $0[Int(VTIME)]) = (1, 0) }
     }
@@ -224,8 +237,7 @@ package struct HeldSignals: ~Copyable {
   private var held = sigset_t()
 
   package init(_ signals: [Int32]) {
-    sigemptyset(&held)
-    for signal in signals { sigaddset(&held, signal) }
+    held = sigset_t(signals)
     pthread_sigmask(SIG_BLOCK, &held, &before)
   }
 
@@ -236,13 +248,8 @@ package struct HeldSignals: ~Copyable {
 
   /// Takes one pending signal.
   package mutating func next() -> Int32? {
-    var pending = sigset_t()
-    sigpending(&pending)
-    for signal in 1..<Int32(32) where sigismember(&held, signal) == 1 && sigismember(&pending, signal) == 1 {
-      var one = sigset_t()
-      sigemptyset(&one)
-      sigaddset(&one, signal)
-      var taken: Int32 = 0
+    for signal in 1..<Int32(32) where sigismember(&held, signal) == 1 && Self.isPending(one: [signal]) {
+      var one = sigset_t([signal]), taken: Int32 = 0
       if sigwait(&one, &taken) == 0 { return taken }
     }
     return nil
@@ -263,11 +270,10 @@ package struct HeldSignals: ~Copyable {
 
   /// Gives `signal` its default effect: to end the process, or stop it until it is continued.
   package func deliver(_ signal: Int32) {
-    var one = sigset_t()
-    sigemptyset(&one)
-    sigaddset(&one, signal)
+    var signals = held
     raise(signal)
-    pthread_sigmask(SIG_UNBLOCK, &one, nil)
-    pthread_sigmask(SIG_BLOCK, &one, nil)
+    // All: a process that is stopped and then killed continues in the background, where a change of the terminal stops it again.
+    pthread_sigmask(SIG_UNBLOCK, &signals, nil)
+    pthread_sigmask(SIG_BLOCK, &signals, nil)
   }
 }

@@ -17,7 +17,7 @@ struct ItemDescribing {
     let target = try items.target(name, &change)
     try items.require(condition, of: target.old.map(items.item))
     guard let id = try records.touch(items.bucket(of: target.index), change).record(at: target.index) else {
-      throw missing("there is no such item", "look at the list of items")
+      throw missing("there is no such item", "list the items")
     }
     let record = try view.withRow(target.index, id, .all) { (row) throws(StoreError) in
       try view.checked { () throws(FormatError) in try row.open(keys: view.keys) }

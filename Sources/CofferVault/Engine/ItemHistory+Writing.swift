@@ -10,11 +10,11 @@ extension ItemHistory {
     _ name: ItemName, to revision: UInt64, if condition: WriteCondition, _ change: inout Change
   ) throws(StoreError) -> VaultItem {
     let target = try items.target(name, &change)
-    guard let old = target.old else { throw missing("there is no such item", "bring it back first, where it was deleted") }
+    guard let old = target.old else { throw missing("there is no such item", "undelete it first if it was deleted") }
     try items.require(condition, of: items.item(old))
     guard old.revision != revision else { return items.item(old) }
     guard let record = try record(name, revision: revision) else {
-      throw missing("its revision \(revision) is not kept", "look at its revisions")
+      throw missing("revision \(revision) is not kept", "list its revisions")
     }
     var meta = record.meta
     meta.become(.present)
@@ -30,13 +30,15 @@ extension ItemHistory {
     let index = items.index(of: name)
     guard try records.touch(items.bucket(of: index), change).record(at: index) == nil else {
       throw StoreError(
-        .alreadyExists, "there is such an item", place: view.place.description,
+        .alreadyExists, "the item exists", place: view.place.description,
         cure: "rename it, or read the revision that you want")
     }
     let deleted = try records.notes(of: items.index(of: name.item), in: .old, &change).filter {
       $0.kind == .deleted && !isOver($0)
     }
-    guard let last = deleted.last(of: index) else { throw missing("nothing of it is kept", "look at what was deleted") }
+    guard let last = deleted.last(of: index) else {
+      throw missing("no deleted version of it is kept", "list the deleted items")
+    }
     try items.checkRoom(for: name, &change)
     // A merge or an import may have brought it back under another name. This one then becomes another item.
     let living = try Set(items.list(service: nil, withFields: true).map(\.id))
@@ -59,16 +61,16 @@ extension ItemHistory {
       if living.contains(items.item(meta).id) { meta.id = .random() }
     }
     _ = try records.drop(note.index, as: .past, forGood: false, &change)
-    for former in try records.notes(of: note.item, in: .old, &change)
-    where former.present == note.present && former.kind == .former && former.revision < restored.firstKept {
-      _ = try records.drop(former.index, as: .past, &change)
+    for previous in try records.notes(of: note.item, in: .old, &change)
+    where previous.present == note.present && previous.kind == .former && previous.revision < restored.firstKept {
+      _ = try records.drop(previous.index, as: .past, &change)
     }
     change.events.append(items.entry(.undeleted, note.present))
     return restored
   }
 
   /// - Parameter name: an item with its fields, or one field; nil for all.
-  /// - Returns: the number of removed contents.
+  /// - Returns: the number of removed versions.
   func prune(_ rule: PruneRule, of name: ItemName?, _ change: inout Change) throws(StoreError) -> Int {
     var notes: [RecordNote]
     if let name {
@@ -102,7 +104,7 @@ extension ItemHistory {
       var replaced = try modified(ofPresent: present)
       for note in notes {
         let meta = try meta(note)
-        // The age of a content counts from its replacement or deletion.
+        // The age of a version counts from its replacement or deletion.
         if (meta.kind == .deleted ? meta.modified : replaced ?? meta.modified) < limit { gone.append(note) }
         replaced = meta.modified
       }

@@ -11,9 +11,9 @@ struct ItemHistory {
   var view: VerifiedView { items.view }
   var records: RecordSet { items.records }
 
-  // MARK: What a write keeps
+  // MARK: Versions that a write keeps
 
-  /// Keeps `old` as a former content if `next` keeps any, and removes those beyond the last `history` revisions.
+  /// Keeps `old` as a previous version if `next` keeps any, and removes those beyond the last `history` revisions.
   func keep(_ old: RecordMeta, at index: RecordIndex, replacedBy next: RecordMeta, _ change: inout Change) throws(StoreError) {
     guard old.history > 0 || next.history > 0 else { return }
     if next.history > 0, !old.itemMetadata.isSessionItem { try copy(index, in: .present, &change) { $0.become(.former) } }
@@ -49,8 +49,8 @@ struct ItemHistory {
     }
   }
 
-  /// The contents to remove: deleted ones after their time, and the whole history of a record without a present content once
-  /// its last deletion is over.
+  /// Versions to remove: deleted ones after their time, and the whole history of a record without a current version once its
+  /// last deletion is over.
   func expired(
     _ notes: [RecordNote], _ present: RecordIndex, _ change: borrowing Change
   ) throws(StoreError) -> [RecordNote] {
@@ -101,7 +101,7 @@ struct ItemHistory {
 
   // MARK: Another name
 
-  /// The former contents since the record was last made, oldest first.
+  /// The previous versions since the record was last made, oldest first.
   func past(of meta: RecordMeta, at index: RecordIndex, _ change: inout Change) throws(StoreError) -> [RecordNote] {
     guard meta.history > 0 else { return [] }
     let all = try records.notes(of: meta.address.item.index(view.keys), in: .old, &change).filter { $0.present == index }
@@ -109,7 +109,7 @@ struct ItemHistory {
     return all.filter { $0.kind == .former && $0.revision > made }.sorted { $0.revision < $1.revision }
   }
 
-  /// Gives former contents the name of `next`, and the revisions before its own.
+  /// Gives previous versions the name of `next`, and the revisions before its own.
   func move(_ past: [RecordNote], before next: RecordMeta, _ change: inout Change) throws(StoreError) {
     for (place, note) in past.enumerated() {
       try copy(note.index, in: .old, &change) { meta in

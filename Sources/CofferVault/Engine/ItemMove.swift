@@ -22,7 +22,7 @@ struct ItemMove {
     }
     let from = items.index(of: name)
     guard try records.touch(items.bucket(of: from), change).record(at: from) != nil else {
-      throw StoreError(.notFound, "there is no such item", place: view.place.description, cure: "look at the list of items")
+      throw StoreError(.notFound, "there is no such item", place: view.place.description, cure: "list the items")
     }
     let taken = try items.target(new, &change).old
     try items.require(condition, of: taken.map(items.item))

@@ -66,7 +66,7 @@ extension ItemTable {
     let item = index(of: name.item)
     guard try records.touch(bucket(of: item), change).record(at: item) != nil else {
       throw StoreError(
-        .notFound, "there is no such item, whose field it would be", place: view.place.description, cure: "store the item first")
+        .notFound, "the field's item does not exist", place: view.place.description, cure: "store the item first")
     }
     guard try records.notes(of: item, in: .present, &change).count < RecordMeta.mostFields else {
       throw StoreError(
@@ -77,13 +77,13 @@ extension ItemTable {
 
   /// The next revision, above all ever known under this name.
   private func revision(after target: Target, above: Int, _ change: inout Change) throws(StoreError) -> UInt64 {
-    // A present content has the highest revision. After a kept deletion the count continues.
+    // The current version has the highest revision. After a kept deletion the count continues.
     let last: UInt64
     if let old = target.old { last = old.revision } else { last = try records.highestRevision(of: target.index, &change) }
     return try view.checked { () throws(FormatError) in try FileCounter.next(last + UInt64(above), "revision of an item") }
   }
 
-  /// - Parameter keeping: how many former contents to keep from now on; nil for as many as before.
+  /// - Parameter keeping: the number of previous versions to keep from now on; nil for as many as before.
   func put(
     _ form: SecretForm, for name: ItemName, if condition: WriteCondition, keeping: Int? = nil, _ change: inout Change
   ) throws(StoreError) -> VaultItem {
@@ -132,7 +132,8 @@ extension ItemTable {
     for (account, expected) in batch.expectations {
       guard try version(of: ItemName(service: service, account: account)) == expected else {
         throw StoreError(
-          .conflict, "changed since it was read", key: account, place: view.place.description, cure: "read it again and retry")
+          .conflict, "it was changed since it was read", key: account, place: view.place.description,
+          cure: "read it again and retry")
       }
     }
     for (account, write) in batch.writes {
@@ -155,7 +156,7 @@ extension ItemTable {
     case .absent:
       guard there != nil else { return }
       throw StoreError(
-        .alreadyExists, "the item exists already", place: view.place.description,
+        .alreadyExists, "the item already exists", place: view.place.description,
         cure: "choose another name, or remove that item first")
     case .revision(let expected):
       guard there?.revision != expected else { return }

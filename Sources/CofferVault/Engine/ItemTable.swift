@@ -73,7 +73,7 @@ struct ItemTable {
         bytes += found?.form.bytes.count ?? 0
         guard bytes <= mostBytes else {
           throw StoreError(
-            .tooLarge(limit: mostBytes), "the values asked for have more bytes together than are handed out at once",
+            .tooLarge(limit: mostBytes), "the requested values have more bytes than are read at once",
             place: view.place.description, cure: "ask for fewer at once, or unlock the vault in this process")
         }
         readings.append(Reading(form: found?.form, stamp: found?.version ?? .absent))
@@ -130,7 +130,7 @@ struct ItemTable {
     }
   }
 
-  /// The name of a present record, or of a former one still kept.
+  /// The name of a current record, or of a previous version still kept.
   func name(ofRecordAt index: RecordIndex) throws(StoreError) -> ItemName? {
     if let id = try view.list(of: bucket(of: index)).record(at: index) {
       return try view.withRow(index, id, .metadata) { (row) throws(StoreError) in
@@ -161,7 +161,7 @@ struct ItemTable {
     guard meta.kind == .present, meta.service.hasSameBytes(as: name.service), meta.account.hasSameBytes(as: name.account),
       meta.field.hasSameBytes(as: name.field)
     else {
-      throw StoredParts.tampered("a record stands at another name's place", view.place)
+      throw StoredParts.tampered("a record is at another name's place", view.place)
     }
   }
 

@@ -11,7 +11,8 @@ struct ItemTransfer {
   let items: ItemTable
   private var view: VerifiedView { items.view }
 
-  /// Stores an item with its own times. A replaced item leaves only its count of writes.
+  /// Stores an item with its own times, or now for a later one: the last item written decides which account a host gets. A
+  /// replaced item leaves only its count of writes.
   ///
   /// - Parameter keeping: the number of previous versions that a new item keeps.
   func adopt(_ item: ImportedItem, keeping: UInt8, _ change: inout Change) throws(StoreError) {
@@ -24,12 +25,21 @@ struct ItemTransfer {
     var meta = RecordMeta(
       revision: 0, id: target.old?.id ?? .random(), service: item.name.service, account: item.name.account,
       field: item.name.field,
-      created: item.created.map(Milliseconds.count) ?? view.now,
-      modified: item.modified.map(Milliseconds.count) ?? view.now, valueCount: item.form.bytes.count)
+      created: min(item.created.map(Milliseconds.count) ?? view.now, view.now),
+      modified: min(item.modified.map(Milliseconds.count) ?? view.now, view.now), valueCount: item.form.bytes.count)
     meta.take(item.form.metadata)
-    meta.history = target.old?.history ?? keeping
+    let own = try item.history.map { (count) throws(StoreError) in try RecordLimits.history(count) }
+    meta.history = target.old?.history ?? own ?? keeping
     meta.named = target.old?.named ?? 0
     _ = try items.adopt(meta, item.form.bytes, at: target, &change)
+  }
+
+  /// Removes the other fields of the items among `imported`, before these are stored.
+  func removeFields(notIn imported: [ImportedItem], _ change: inout Change) throws(StoreError) {
+    let names = Set(imported.lazy.map(\.name))
+    var fields: [ItemName] = []
+    for name in names where name.field.isEmpty { fields += try items.fields(of: name)?.map(\.name) ?? [] }
+    for field in fields where !names.contains(field) { _ = try items.removals.remove(field, &change) }
   }
 
   func plan(_ imported: [ImportedItem], _ duplicates: DuplicatePolicy) throws(StoreError) -> ImportReport {
@@ -41,13 +51,14 @@ struct ItemTransfer {
     for name in Set(imported.lazy.map(\.name.item)).subtracting(whole) where try items.item(name)?.metadata.isKeptByCoffer == true
     {
       throw StoreError(
-        .refused, "a field alone is imported into an item that Coffer keeps by itself, such as a login", key: name.description,
+        .refused, "only a field is imported, into an item that Coffer manages itself, such as a login", key: name.description,
         place: view.place.description, cure: "leave the field out; nothing was imported")
     }
-    for item in imported where item.name.field.isEmpty && !item.isFormer {
-      if try stays(item, duplicates) { kept.insert(item.name) }
+    let parts = Dictionary(grouping: imported.lazy.filter { !$0.isPrevious }, by: \.name.item)
+    for item in imported where item.name.field.isEmpty && !item.isPrevious {
+      if try stays(item, with: parts[item.name] ?? [], duplicates) { kept.insert(item.name) }
     }
-    for item in imported where !item.isFormer {
+    for item in imported where !item.isPrevious {
       guard seen.insert(item.name).inserted else {
         throw StoreError(
           .ambiguous, "the import names the item twice", key: item.name.description, place: view.place.description,
@@ -62,26 +73,54 @@ struct ItemTransfer {
         continue
       }
       switch duplicates {
-      case .replace: report.replaced.append(item.name)
-      case .keep, .newer:
+      case .replace, .keep, .newer, .replaceWithFields:
         // The item of this field was replaced, or the field is imported alone.
-        let follows = !item.name.field.isEmpty && whole.contains(item.name.item)
-        let isKept = try follows ? false : stays(item, duplicates)
+        let follows = item.name.field.isEmpty || whole.contains(item.name.item)
+        let isKept = try follows ? false : stays(item, with: [item], duplicates)
         if isKept { report.kept.append(item.name) } else { report.replaced.append(item.name) }
       case .refuse:
         throw StoreError(
-          .alreadyExists, "there is such an item already, and nothing was imported", key: item.name.description,
-          place: view.place.description, cure: "say whether imported items replace those that are there, or those are kept")
+          .alreadyExists, "the item already exists; nothing was imported", key: item.name.description,
+          place: view.place.description, cure: "say whether to replace or keep existing items")
       }
     }
     return report
   }
 
-  /// Whether the vault's own item stays in place of `imported`.
-  private func stays(_ imported: ImportedItem, _ duplicates: DuplicatePolicy) throws(StoreError) -> Bool {
-    guard duplicates == .keep || duplicates == .newer, let own = try items.item(imported.name) else { return false }
-    guard duplicates == .newer, let modified = imported.modified else { return true }
-    return modified <= own.modified
+  /// - Parameter parts: what is imported under the name; nothing is written if the vault holds all of it.
+  private func stays(
+    _ imported: ImportedItem, with parts: [ImportedItem], _ duplicates: DuplicatePolicy
+  ) throws(StoreError) -> Bool {
+    guard duplicates != .refuse, let own = try items.item(imported.name) else { return false }
+    if duplicates == .keep { return true }
+    if duplicates == .newer, imported.modified.map({ $0 <= own.modified }) ?? true { return true }
+    for part in parts {
+      guard try holds(part) else { return false }
+    }
+    return true
+  }
+
+  private func holds(_ imported: ImportedItem) throws(StoreError) -> Bool {
+    guard let record = try items.record(imported.name) else { return false }
+    let own = record.meta
+    var meta = own
+    meta.take(imported.form.metadata)
+    guard meta.itemMetadata == own.itemMetadata, let form = record.form() else { return false }
+    return form.bytes.isEqual(to: imported.form.bytes)
+  }
+
+  /// The newest of `previous` for which the history has room beside the item's own versions, without those that it has.
+  func joining(_ previous: [ImportedItem], to name: ItemName) throws(StoreError) -> [ImportedItem] {
+    guard !previous.isEmpty, let current = try items.item(name) else { return previous }
+    let own = try items.history.revisions(of: name).filter { $0.state != .deleted }.map(\.item.revision)
+    var known: [SecretForm] = []
+    for revision in own {
+      guard let record = try items.history.record(name, revision: revision) else { continue }
+      if let form = record.form() { known.append(form) }
+    }
+    // The current version becomes a previous one too.
+    let room = current.history - 1 - Int(current.revision - (own.min() ?? current.revision))
+    return previous.filter { one in !known.contains { $0.bytes.isEqual(to: one.form.bytes) } }.suffix(max(0, room))
   }
 
   /// Runs in a transaction of its own. Nil means all services.
@@ -91,7 +130,7 @@ struct ItemTransfer {
       let found = try items.list(service: service, withFields: true).map(\.name)
       if let service, found.isEmpty {
         throw StoreError(
-          .notFound, "no item is of this service", key: service, place: view.place.description, cure: "check its spelling")
+          .notFound, "no item belongs to this service", key: service, place: view.place.description, cure: "check its spelling")
       }
       names += found
     }

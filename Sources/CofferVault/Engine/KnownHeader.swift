@@ -63,7 +63,7 @@ extension KnownHeader {
   /// epoch.
   ///
   /// - Throws: `.conflict` if the slots are not those that `plan` expects, `.lastSlot` if no slot would remain, `.tooLarge`
-  ///   beyond 16 slots, 240 recipients or 64 bytes of a label, `.alreadyExists` for a recipient who has a slot.
+  ///   beyond 16 slots, 240 recipients or 64 bytes of a label, `.alreadyExists` for a recipient with a slot.
   static func next(
     after header: VaultHeader, _ body: borrowing HeaderBody, _ keys: borrowing Subkeys, _ plan: borrowing SlotPlan,
     key: borrowing VaultKey, _ nextKeys: borrowing Subkeys, rotated: UInt64, place: VaultPlace
@@ -136,12 +136,12 @@ private enum SlotLimits {
   static func check(_ frames: [SlotFrame], labels: [String], _ place: VaultPlace) throws(StoreError) {
     guard frames.contains(where: { SlotKind.openable.contains($0.kind) }) else {
       throw StoreError(
-        .lastSlot, "no slot would remain that this program opens the vault with", place: place.description,
+        .lastSlot, "no slot would remain that this program can open", place: place.description,
         cure: "add another slot first")
     }
     let owned = frames.count { $0.kind.isOwned }
     try check(frames.count - owned, most: VaultHeader.mostOthers, "recipients", place)
-    try check(owned, most: VaultHeader.mostOwned, "slots that are no recipients'", place)
+    try check(owned, most: VaultHeader.mostOwned, "slots other than recipients'", place)
     guard Set(frames.map(\.publicKey)).count == frames.count else {
       throw StoreError(
         .alreadyExists, "this recipient has a slot already", place: place.description,
@@ -149,7 +149,7 @@ private enum SlotLimits {
     }
     for label in labels where label.utf8.count > HeaderBody.longestLabel {
       throw StoreError(
-        .tooLarge(limit: HeaderBody.longestLabel), "a slot's label of \(label.utf8.count) bytes", place: place.description,
+        .tooLarge(limit: HeaderBody.longestLabel), "the slot's label has \(label.utf8.count) bytes", place: place.description,
         cure: "use at most \(HeaderBody.longestLabel) bytes")
     }
   }

@@ -7,7 +7,7 @@ internal import CofferVaultRows
 ///
 /// Never throws: the commit that left the bytes is made, and a later write reports or removes the rest.
 final class OldBytes {
-  /// Rewriting takes memory for the whole file. A larger file keeps SQLite's moved copies of removed contents until the key
+  /// Rewriting takes memory for the whole file. A larger file keeps SQLite's moved copies of removed versions until the key
   /// is rotated.
   private static let mostRewritten: Int64 = 64 * 1024 * 1024
 
@@ -69,7 +69,7 @@ final class OldBytes {
       // A moved or removed file needs no notice.
       guard error.kind != .moved else { return }
       VaultNotices.say(
-        "sealed bytes of an old key, or of what was removed, are still in the file, and the next command that writes will "
+        "sealed bytes of an old key or of removed data are still in the file; the next command that writes will "
           + "remove them: "
           + error.facts)
     }
@@ -78,7 +78,7 @@ final class OldBytes {
   func unscrubbed(_ place: String) -> StoreError? {
     guard let reason = unscrubbable.take() else { return nil }
     return StoreError(
-      .damaged, "the change is made, but what the old key opens cannot be removed from the file, of which pages are damaged",
+      .damaged, "the change was made, but old bytes cannot be removed from the file, because some of its pages are damaged",
       place: place, cure: "copy the items to a new vault with UnlockedVault.export, and remove this one",
       underlying: reason.underlying ?? reason, remedy: .leaveVault)
   }

@@ -12,7 +12,7 @@ extension OpenVault {
   ) throws(StoreError) -> sending OpenVault {
     guard !credentials.isEmpty else {
       throw StoreError(
-        .noCredentials, "a vault needs a secret to be opened with", place: place.description,
+        .noCredentials, "a vault needs a secret to unlock it", place: place.description,
         cure: "give a passphrase or a key file")
     }
     try RecordLimits.check(slotLabel: label)
@@ -181,7 +181,7 @@ extension OpenVault {
       why = "this machine never saw it at this place"
     }
     throw StoreError(
-      .unproven, "a recipient's key opens this vault, \(why), and anyone could have made it", place: place.description,
+      .unproven, "a recipient's key opens this vault, \(why), and anyone could have created it", place: place.description,
       cure: "ask someone who has the vault for an invitation, and give it in VaultOptions.invitations",
       remedy: trust == .pinIsAccepted ? .acceptInvited : .expectVault)
   }
@@ -205,7 +205,7 @@ extension OpenVault {
       view.pins = pins
     } catch {
       // The vault is made, and no older copy of it can exist yet.
-      Notices.warn("the vault was made, but its rollback pin could not be written: \(error.facts)")
+      Notices.warn("the vault was created, but its rollback pin could not be written: \(error.facts)")
     }
   }
 }
@@ -243,7 +243,7 @@ extension VaultOptions {
     do throws(StoreError) { known = try place.expected(by: pins).first } catch {}
     guard let known else { return error }
     return StoreError(
-      .noVault, "there is no vault, and \(known) was here", place: error.place, cure: "put it back, or restore a backup",
+      .noVault, "there is no vault, but \(known) was here", place: error.place, cure: "put it back, or restore a backup",
       remedy: .returnVault)
   }
 
@@ -251,7 +251,7 @@ extension VaultOptions {
     let others = invitations.lazy.map(\.vault) + (expected.map { [$0] } ?? [])
     guard let expected = others.first(where: { $0 != found }) else { return }
     throw StoreError(
-      .replaced, "vault \(found) stands where \(expected) is expected", place: place.description,
+      .replaced, "vault \(found) is where \(expected) is expected", place: place.description,
       cure: "put the expected vault back, or expect this one if it is right")
   }
 

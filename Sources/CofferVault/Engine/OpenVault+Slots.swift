@@ -63,7 +63,7 @@ extension OpenVault {
   /// - Returns: false if the slot is gone or does not open here, and this vault must be locked.
   func followSlots(_ replacement: consuming NewSlot? = nil) -> Bool {
     do throws(StoreError) { return try view.reopenSlot(replacement) } catch {
-      VaultNotices.say("the change is made, and the vault is locked: its slot could not be opened again: \(error.facts)")
+      VaultNotices.say("the change was made, but the vault is locked, because its slot could not be opened again: \(error.facts)")
       return false
     }
   }
@@ -79,7 +79,7 @@ extension OpenVault {
   /// Commits this restored or rebuilt state under a new key of `epoch`. Its generation is above all known here, so it does
   /// not look like an old file.
   func commit(
-    _ event: LogEntry.Event, above known: UInt64, as replica: ReplicaID, after former: ReplicaID?, epoch: UInt64,
+    _ event: LogEntry.Event, above known: UInt64, as replica: ReplicaID, after previous: ReplicaID?, epoch: UInt64,
     header: (borrowing VaultKey, borrowing Subkeys) throws(StoreError) -> VaultHeader
   ) throws(StoreError) {
     let rotation = Rotation(view: view, items: items, slots: slots, log: log)
@@ -88,7 +88,7 @@ extension OpenVault {
       change.events.append(LogEntry(event, by: .current, time: view.now))
       change.leastGeneration = try view.checked { () throws(FormatError) in try FileCounter.next(known, "generation") }
       change.replica = replica
-      change.formerReplica = former
+      change.previousReplica = previous
     }
   }
 }

@@ -128,7 +128,7 @@ final class OpenVault {
   private func checkPlace() throws(StoreError) {
     guard try view.database.isInPlace() else {
       throw StoreError(
-        .moved, "the file that was opened no longer stands here", place: view.place.description,
+        .moved, "the opened file is no longer here", place: view.place.description,
         cure: "find out what replaced or removed the vault, and open it again")
     }
   }
@@ -168,7 +168,7 @@ final class OpenVault {
     next.time = view.now
     if change.removesForGood { next.scrub = view.marksOldBytes }
     var lost: [VaultState.Replica] = []
-    for replica in [change.formerReplica, change.replica ?? view.pins?.replica] {
+    for replica in [change.previousReplica, change.replica ?? view.pins?.replica] {
       if let replica, let given = next.note(replica) { lost.append(given) }
     }
     try StoredParts.put(next, view.header, view.headerDigest, view.database, view.keys)
@@ -217,8 +217,8 @@ struct Change {
   /// The author of the commit; nil means the pin's replica.
   var replica: ReplicaID?
   /// Set for a commit with a new replica id: the pin looks for this one until it has the new one.
-  var formerReplica: ReplicaID?
-  /// No byte of the removed contents may be left in the file or its log.
+  var previousReplica: ReplicaID?
+  /// No byte of the removed versions may be left in the file or its log.
   var removesForGood = false
   /// The state changes only its mark about old bytes, without a log entry.
   var changesMark = false
@@ -235,7 +235,7 @@ struct Change {
 extension VaultState.Replica {
   fileprivate var notice: String {
     """
-    more than \(VaultState.mostReplicas) machines write to the vault, and the entry of the one whose last commit is the oldest, \
+    more than \(VaultState.mostReplicas) machines write to the vault, and the entry of the one with the oldest last commit, \
     \(generation), was given up: until it writes again, that machine cannot tell a history without its commits from this one
     """
   }

@@ -6,13 +6,13 @@ internal import CofferVaultRows
 /// bucket once; valid until the bucket's digest changes.
 struct RecordNote: Sendable {
   let index: RecordIndex
-  /// The indices of the present contents of its item and of the record. They differ for a field.
+  /// The indices of the current versions of its item and of the record. They differ for a field.
   let item: RecordIndex, present: RecordIndex
   let kind: RecordKind
   let revision: UInt64
   let deletion: RecordMeta.Deletion?
 
-  /// Nil for the present content of an item, which its name finds.
+  /// Nil for the current version of an item, which its name finds.
   init?(_ meta: RecordMeta, at index: RecordIndex, keys: borrowing Subkeys) {
     guard !meta.isItem, meta.kind != .later else { return nil }
     self.index = index

@@ -25,7 +25,7 @@ extension Restoration {
   private borrowing func replace(
     _ current: any ServerRows, _ others: consuming Openers, _ returned: inout [VaultStatus.Slot]
   ) throws(StoreError) -> VaultPlace {
-    var slot = try presentSlot(of: current, others)
+    var slot = try currentSlot(of: current, others)
     let replacement = ServerReplacement(rows: current)
     return try replacement.run { (kept) throws(StoreError) in
       // On its own connection: the last commit stays visible there while the lock is held.

@@ -6,7 +6,7 @@ internal import SystemPackage
 
 /// A restore of a verified backup, whose records become the next commit of the replaced vault.
 ///
-/// The key is new, in an epoch after all known ones. If the present vault opens and its key descends from every anchor, the
+/// The key is new, in an epoch after all known ones. If the current vault opens and its key descends from every anchor, the
 /// new header takes over its slots and list of epochs, else the backup's.
 struct Restoration: ~Copyable {
   private let backup: OpenVault
@@ -100,7 +100,7 @@ struct Restoration: ~Copyable {
   private func replace(
     _ current: VaultDatabase, at file: FilePath, _ others: consuming Openers, _ returned: inout [VaultStatus.Slot]
   ) throws(StoreError) -> FilePath {
-    var slot = try presentSlot(of: current, others)
+    var slot = try currentSlot(of: current, others)
     let (kept, replacement) = try keep(current, file)
     do throws(StoreError) {
       // The current file is unreadable while it is about to be replaced.
@@ -109,7 +109,7 @@ struct Restoration: ~Copyable {
       try commit(over: before, opened: slot.take(), &returned)
       try replacement.commit()
     } catch {
-      // Nothing is replaced, and the vault's former secrets would open the copy.
+      // Nothing is replaced, and the vault's previous secrets would open the copy.
       if error.kind != .outcomeUnknown { VaultDatabase.remove(kept) }
       throw error
     }
@@ -117,23 +117,23 @@ struct Restoration: ~Copyable {
   }
 
   /// Nil if no slot opens the current vault. Not called within a transaction, because it may run Argon2id.
-  func presentSlot(of current: any VaultRows, _ others: consuming Openers) throws(StoreError) -> OpenSlot? {
+  func currentSlot(of current: any VaultRows, _ others: consuming Openers) throws(StoreError) -> OpenSlot? {
     let found = try Self.header(of: current)
     try requireSameVault(found?.header)
     // Only a later version may replace the vault of a later version.
     try found?.header.checkWritable(place)
     guard let found else { return nil }
-    return try presentSlot(found.header, others)
+    return try currentSlot(found.header, others)
   }
 
   /// `before` must not change meanwhile.
   func commit(
     over before: any VaultRows, opened slot: consuming OpenSlot?, _ returned: inout [VaultStatus.Slot]
   ) throws(StoreError) {
-    var present = PresentHeader.none
-    if let slot { present = try self.present(before, slot) }
-    switch consume present {
-    case .proven(let present): try commit(under: present, present.state(of: before), &returned)
+    var current = CurrentHeader.none
+    if let slot { current = try currentHeader(before, slot) }
+    switch consume current {
+    case .proven(let current): try commit(under: current, current.state(of: before), &returned)
     case .refuted: try commitAlone(beside: nil, nil, &returned)
     case .none: try commitAlone(beside: try Self.header(of: before)?.header, nil, &returned)
     }
@@ -192,16 +192,16 @@ struct Restoration: ~Copyable {
   ) -> StoreError {
     StoreError(
       .otherVault, "vault \(found) \(verb) there, and the backup is of vault \(vault)", place: place.description,
-      cure: "restore to another path, or say replacing: true; what stands there is kept beside it", remedy: .replaceVault)
+      cure: "restore to another path, or say replacing: true; the old one is kept beside it", remedy: .replaceVault)
   }
 
-  private func presentSlot(_ header: VaultHeader, _ others: consuming Openers) throws(StoreError) -> OpenSlot? {
+  private func currentSlot(_ header: VaultHeader, _ others: consuming Openers) throws(StoreError) -> OpenSlot? {
     guard header.vault == source.header.vault else { return nil }
     if let slot = try backup.view.slot.copied(in: header) { return slot }
     return try others.open(header, options, place)
   }
 
-  private enum PresentHeader: ~Copyable {
+  private enum CurrentHeader: ~Copyable {
     case proven(KnownHeader)
     /// It opens but contradicts an anchor: its maker did not know the newest key, so its epoch proves nothing.
     case refuted
@@ -209,7 +209,7 @@ struct Restoration: ~Copyable {
     case none
   }
 
-  private func present(_ database: any VaultRows, _ slot: consuming OpenSlot) throws(StoreError) -> PresentHeader {
+  private func currentHeader(_ database: any VaultRows, _ slot: consuming OpenSlot) throws(StoreError) -> CurrentHeader {
     guard let (header, digest) = try Self.header(of: database) else { return .none }
     let known = try (slot.anchor.map { [$0] } ?? []) + anchors()
     // A vault that only a recipient's key opens may be anyone's, or at a new place another vault of the recipient.
@@ -217,9 +217,9 @@ struct Restoration: ~Copyable {
     guard !known.isEmpty, slot.kind != .recipient || isKnownHere else { return .none }
     do throws(StoreError) {
       if slot.epoch != header.epoch { try slot.reopen(in: header, place: place.description) }
-      let present = try KnownHeader(header, digest, slot: slot, proving: [], place: place)
-      switch try present.refusal(by: known) {
-      case .none: return .proven(present)
+      let current = try KnownHeader(header, digest, slot: slot, proving: [], place: place)
+      switch try current.refusal(by: known) {
+      case .none: return .proven(current)
       case .forked: return .refuted
       case .replaced, .rolledBack, .tooOld: return .none
       }
@@ -236,41 +236,41 @@ struct Restoration: ~Copyable {
     return invitations + (key.map { [Anchor(vault: source.header.vault, key: $0, source: .pin)] } ?? [])
   }
 
-  /// Keeps the present vault's slots, or the backup's if that is of a later epoch of the same history.
+  /// Keeps the current vault's slots, or the backup's if that is of a later epoch of the same history.
   private func commit(
-    under present: borrowing KnownHeader, _ state: VaultState?, _ returned: inout [VaultStatus.Slot]
+    under current: borrowing KnownHeader, _ state: VaultState?, _ returned: inout [VaultStatus.Slot]
   ) throws(StoreError) {
-    let known = present.anchor(.backup)
+    let known = current.anchor(.backup)
     if known.key.epoch == FileCounter.most {
-      try requireConsent("the vault's key epoch is the last that can be")
+      try requireConsent("the vault's key epoch has reached its maximum")
       return try commitAlone(beside: nil, state, &returned)
     }
     let isOlder = known.key.epoch < source.keys.epochMark.epoch
     if isOlder, try source.comes(from: [known]) {
-      if let state { try pin?.rememberReplaced(state, key: present.keys.epochMark) }
-      return try commitAlone(beside: present.header, state, &returned)
+      if let state { try pin?.rememberReplaced(state, key: current.keys.epochMark) }
+      return try commitAlone(beside: current.header, state, &returned)
     }
-    let isOfThisHistory = try present.comes(from: [source.anchor(.backup)])
+    let isOfThisHistory = try current.comes(from: [source.anchor(.backup)])
     // Anyone can make a backup of any age that a recipient's public key opens.
     guard isOfThisHistory || (consent.acceptingOlderKey && backup.view.slot.kind != .recipient) else {
       throw FormatError.contradicted(source.anchor(.backup), .forked).storeError(place: place.description)
     }
-    if let state { try pin?.rememberReplaced(state, key: present.keys.epochMark) }
-    let epoch = try FileCounter.after(present.header.epoch, place)
+    if let state { try pin?.rememberReplaced(state, key: current.keys.epochMark) }
+    let epoch = try FileCounter.after(current.header.epoch, place)
     let now = backup.view.now
     try backup.commit(.restored, above: generation(above: state), as: replica, after: pin?.knownReplica(), epoch: epoch) {
-      (key, keys) throws(StoreError) in try present.next(key: key, keys, rotated: now)
+      (key, keys) throws(StoreError) in try current.next(key: key, keys, rotated: now)
     }
   }
 
   /// Commits the backup's records under its own slots.
   ///
   /// - Parameters:
-  ///   - present: the header of the current vault, if it did not open or is older. Anyone can write its epoch. Nil also if
+  ///   - current: the header of the current vault, if it did not open or is older. Anyone can write its epoch. Nil also if
   ///     its maker certainly lacked the newest key.
   ///   - state: the state of the current vault, if it opens.
   func commitAlone(
-    beside present: VaultHeader?, _ state: VaultState?, _ returned: inout [VaultStatus.Slot]
+    beside current: VaultHeader?, _ state: VaultState?, _ returned: inout [VaultStatus.Slot]
   ) throws(StoreError) {
     let anchors = try anchors()
     let older = anchors.filter { $0.key.epoch <= source.header.epoch }
@@ -280,7 +280,7 @@ struct Restoration: ~Copyable {
     guard comesFromOlder || (consent.acceptingOlderKey && !isRecipient) else {
       throw FormatError.contradicted(source.anchor(.backup), .forked).storeError(place: place.description)
     }
-    let newer = try newerKey(beside: present, anchors)
+    let newer = try newerKey(beside: current, anchors)
     let isProven = newer == nil && comesFromOlder
     if !isProven {
       try requireConsent(newer ?? "the backup's key is of another history than one that is known")
@@ -297,15 +297,15 @@ struct Restoration: ~Copyable {
 
   /// The evidence, in words, of a newer key than the backup's; nil if there is none.
   ///
-  /// - Parameter present: the current header, if it may belong to that key.
-  private func newerKey(beside present: VaultHeader?, _ anchors: [Anchor]) throws(StoreError) -> String? {
+  /// - Parameter current: the current header, if it may belong to that key.
+  private func newerKey(beside current: VaultHeader?, _ anchors: [Anchor]) throws(StoreError) -> String? {
     let epoch = source.header.epoch
     if let newest = anchors.max(by: { $0.key.epoch < $1.key.epoch }), newest.key.epoch > epoch {
       return "the backup's key is of epoch \(epoch), and \(newest.source) of epoch \(newest.key.epoch)"
     }
-    guard let present, present.vault == source.header.vault, present.epoch > epoch else { return nil }
+    guard let current, current.vault == source.header.vault, current.epoch > epoch else { return nil }
     let isNewestSeen = try pin?.knownKey()?.epoch == epoch
-    return "a header of key epoch \(present.epoch) stands there, and nothing that was given opens it and proves it"
+    return "there is a header of key epoch \(current.epoch), and nothing that was given opens and proves it"
       + (isNewestSeen ? "; this machine has seen no later key than the backup's, of epoch \(epoch)" : "")
   }
 
@@ -313,29 +313,29 @@ struct Restoration: ~Copyable {
     guard !consent.acceptingOlderKey else { return }
     throw StoreError(
       .rolledBack,
-      "\(reason): restored with the backup's slots, the vault would open with secrets that were removed since, if any were",
+      "\(reason): with the backup's slots, any secrets removed since would open the vault again",
       place: place.description,
       cure:
-        "give what opens the vault that stands there as well, or restore a newer backup; to go back on purpose, say "
+        "also give what opens the vault there, or restore a newer backup; to go back on purpose, say "
         + "acceptingOlderKey: true",
       remedy: .acceptOlderKey)
   }
 
   private func unproven() -> StoreError {
     StoreError(
-      .unproven, "a recipient's key opens this backup, and anyone could have made it", place: place.description,
+      .unproven, "a recipient's key opens this backup, and anyone could have created it", place: place.description,
       cure: "restore with another secret, or give an invitation to the vault that is as old as the backup", remedy: .expectVault)
   }
 
-  private func generation(above present: VaultState?) throws(StoreError) -> UInt64 {
+  private func generation(above current: VaultState?) throws(StoreError) -> UInt64 {
     let (known, own) = (try pin?.knownGeneration() ?? 0, backup.view.state.generation)
-    return try start(max(known, present?.generation ?? 0, own), "generation", orAt: own)
+    return try start(max(known, current?.generation ?? 0, own), "generation", orAt: own)
   }
 
   /// The number to start from. With consent, ignores the largest possible number: someone with the key made it.
   private func start(_ known: UInt64, _ what: String, orAt own: UInt64) throws(StoreError) -> UInt64 {
     guard known == FileCounter.most else { return known }
-    try requireConsent("the vault's \(what) is the last that can be")
+    try requireConsent("the vault's \(what) has reached its maximum")
     return own
   }
 

@@ -76,11 +76,11 @@ struct Rotation {
         try view.database.expect(.records(table, .all))
         scanned = table
       }
-      let (moved, present) = try reseal(entry, in: table, under: nextKeys)
+      let (moved, current) = try reseal(entry, in: table, under: nextKeys)
       next.append((table, moved))
-      if let present {
-        // The log names an item by its present place, even a kept deletion.
-        places[present.index(view.keys)] = present.index(nextKeys)
+      if let current {
+        // The log names an item by its current place, even a kept deletion.
+        places[current.index(view.keys)] = current.index(nextKeys)
       } else {
         places[entry.index] = moved.index
       }
@@ -91,18 +91,18 @@ struct Rotation {
     return (lists(of: next), places)
   }
 
-  /// - Returns: its entry; for a previous version, also the address of the present one.
+  /// - Returns: its entry; for a previous version, also the address of the current one.
   private func reseal(
     _ entry: BucketEntry, in table: RecordTable, under nextKeys: borrowing Subkeys
-  ) throws(StoreError) -> (entry: BucketEntry, present: RecordAddress?) {
-    let (record, present) = try view.withRow(entry.index, entry.id, in: table, .all) { (row) throws(StoreError) in
+  ) throws(StoreError) -> (entry: BucketEntry, current: RecordAddress?) {
+    let (record, current) = try view.withRow(entry.index, entry.id, in: table, .all) { (row) throws(StoreError) in
       try view.checked { () throws(FormatError) in
         let open = try row.open(keys: view.keys)
         return (try open.sealed(as: open.meta, keys: nextKeys), table == .old ? open.meta.address.present : nil)
       }
     }
     try view.database.move(record, from: entry.index, in: table)
-    return (record.entry, present)
+    return (record.entry, current)
   }
 
   /// Includes buckets that are empty now, because their old digests must go.

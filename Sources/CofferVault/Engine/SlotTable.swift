@@ -69,7 +69,8 @@ final class SlotTable {
     let old = try slot(id)
     let kind = try inputs.kindToMake()
     guard old.frame.kind.takesPassphrase, kind.takesPassphrase else {
-      let what = old.frame.kind.takesPassphrase ? "the new secret is no passphrase" : "the slot is opened by a \(old.frame.kind)"
+      let what =
+        old.frame.kind.takesPassphrase ? "the new secret is not a passphrase" : "the slot is opened by a \(old.frame.kind)"
       throw StoreError(
         .unfitSecret, what, place: view.place.description,
         cure: "name a slot with a passphrase; to replace another, add a slot and remove the old")
@@ -93,8 +94,8 @@ final class SlotTable {
   func raisedOnce() throws(StoreError) -> SlotPlan? {
     guard let inputs = weakInputs.take() else { return nil }
     // The inputs no longer open the slot if its passphrase was just changed.
-    let present = view.header.slots.first { $0.id == view.slot.id }
-    guard present?.frame.publicKey == view.slot.publicKey else { return nil }
+    let current = view.header.slots.first { $0.id == view.slot.id }
+    guard current?.frame.publicKey == view.slot.publicKey else { return nil }
     let cost = PassphraseCost.max(leastCost, view.slot.cost)
     var plan = SlotPlan()
     plan.added = try PassphraseTurn.take(in: options.lockFolder) { () throws(StoreError) in

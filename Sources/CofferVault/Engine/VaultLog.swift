@@ -90,7 +90,7 @@ final class VaultLog {
     var end = End()
     try view.database.log.forEach(from: 0) { (sequence, row) throws(StoreError) in
       guard sequence <= last else {
-        throw StoredParts.tampered("the log goes on behind the end that the vault's state names", view.place)
+        throw StoredParts.tampered("the log continues after the end in the vault's state", view.place)
       }
       let before = end
       if try follow(row, sequence, &end) { try body(sequence, before, row) }

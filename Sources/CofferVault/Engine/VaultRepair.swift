@@ -122,7 +122,7 @@ final class VaultRepair {
       throw StoreError(
         .rolledBack,
         "the vault's header is of key epoch \(header.epoch), and \(contradicted.source) of epoch \(contradicted.key.epoch): "
-          + "repaired with it, the vault would open with secrets that were removed since",
+          + "repaired with it, secrets removed since would open the vault again",
         place: database.place.description,
         cure:
           "restore a backup made after the key was changed; to go back to the older key on purpose, repair with "
@@ -236,7 +236,7 @@ final class VaultRepair {
   }
 
   private func rebuiltState(
-    _ generation: UInt64, _ replica: ReplicaID, after former: ReplicaID?
+    _ generation: UInt64, _ replica: ReplicaID, after previous: ReplicaID?
   ) throws(StoreError) -> VaultState {
     try database.removeWhatIsAdded()
     let (tree, counts) = try rebuildSet()
@@ -252,7 +252,7 @@ final class VaultRepair {
     try VaultLog.append(LogEntry(.repaired, by: .current, time: now), to: &state, with: slot.id, database, keys)
     // The file may hold anything.
     state.scrub = database.canRemoveOldBytes
-    if let former { state.note(former) }
+    if let previous { state.note(previous) }
     state.note(replica)
     try StoredParts.put(state, header, headerDigest, database, keys)
     return state

@@ -59,7 +59,7 @@ struct Verification {
     for (item, count) in counts {
       let isThere = try view.list(of: RecordTable.present.bucket(of: item)).record(at: item) != nil
       try view.checked { () throws(FormatError) in
-        guard isThere else { throw .damaged(RecordMeta.part, "it is a field of an item that is not there") }
+        guard isThere else { throw .damaged(RecordMeta.part, "it is a field of a missing item") }
         guard count <= RecordMeta.mostFields else { throw .damaged(RecordMeta.part, "its item has \(count) fields") }
       }
     }

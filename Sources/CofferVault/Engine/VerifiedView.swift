@@ -90,12 +90,12 @@ final class VerifiedView {
     // Other processes of this machine may have seen more. Read within the transaction, the pin may be newer than the
     // transaction, so such a refusal is checked again.
     if !isPinRead { try pins?.read() }
-    let former = keys.epochMark
+    let previous = keys.epochMark
     try reloadHeader()
     let next = try StoredParts.readState(database, header, headerDigest, keys)
     try checkProgress(to: next)
     try pins?.check(next, key: keys.epochMark)
-    let held = keys.epochMark == former ? self.tree : nil
+    let held = keys.epochMark == previous ? self.tree : nil
     // A view in doubt is read whole.
     var read: DigestTree?
     if database.isRemote, dataVersion != nil, held != nil { read = try LogFollowing(view: self).digests(of: next) }
@@ -113,10 +113,10 @@ final class VerifiedView {
   private func checkProgress(to next: VaultState) throws(StoreError) {
     guard next.generation >= state.generation else {
       throw StoredParts.putBack(
-        .rolledBack, "commit \(next.generation) stands where commit \(state.generation) was read before", place)
+        .rolledBack, "commit \(next.generation) is where commit \(state.generation) was read before", place)
     }
     guard next.generation > state.generation || next.commit == state.commit else {
-      throw StoredParts.putBack(.forked, "another commit \(next.generation) stands where one was read before", place)
+      throw StoredParts.putBack(.forked, "another commit \(next.generation) is where one was read before", place)
     }
   }
 
@@ -132,7 +132,7 @@ final class VerifiedView {
     let held = keys.epochMark
     guard next.epoch >= held.epoch else {
       throw StoredParts.putBack(
-        .rolledBack, "the header of key epoch \(next.epoch) stands where \(held.epoch) was read before", place)
+        .rolledBack, "the header of key epoch \(next.epoch) is where \(held.epoch) was read before", place)
     }
     let known = anchors + [Anchor(vault: header.vault, key: held, source: .heldKey)] + (pins?.anchor.map { [$0] } ?? [])
     do throws(StoreError) {

@@ -9,7 +9,7 @@ struct MergeDeletions {
     let content: MergeSource, past: [MergeSource]
   }
 
-  /// Latest first. A record is found by the id of each of its contents, because a merge may have made it of two.
+  /// Latest first. A record is found by the id of each of its versions, because a merge may have made it of two.
   private var byID: [ItemID: [Deletion]] = [:]
 
   init(_ items: ItemTable) throws(StoreError) {
@@ -58,9 +58,9 @@ struct MergeDeletions {
   private static func had(_ content: borrowing OpenRecord, _ deletion: Deletion) throws(StoreError) -> Bool {
     let none = Change()
     if try deletion.content.open(none).isDeletedValue(of: content) { return true }
-    for former in deletion.past {
-      guard try former.meta(none).isOfOneWrite(with: content.meta) else { continue }
-      if try former.open(none).isSameWrite(as: content) { return true }
+    for previous in deletion.past {
+      guard try previous.meta(none).isOfOneWrite(with: content.meta) else { continue }
+      if try previous.open(none).isSameWrite(as: content) { return true }
     }
     return false
   }

@@ -60,7 +60,7 @@ struct NameClaim {
     for place in others.sorted(by: { claims[$0].isListed(before: claims[$1]) }) {
       let claim = claims[place]
       settled[place].name = claim.name.numbered { holders[$0] == nil && owners[$0, default: []].allSatisfy { $0 == claim.pair } }
-      // Later than both former names, so the next merge keeps it.
+      // Later than both previous names, so the next merge keeps it.
       settled[place].named += 1
       holders[settled[place].name] = place
     }

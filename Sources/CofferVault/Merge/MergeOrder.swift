@@ -4,7 +4,7 @@ internal import CofferStorage
 internal import CofferVaultFormat
 internal import CofferVaultRows
 
-/// The order of two contents by age. Both vaults get the same answer.
+/// The order of two versions by age. Both vaults get the same answer.
 extension OpenRecord {
   borrowing func isSame(as other: borrowing OpenRecord) -> Bool {
     MergeDescription(meta).isSame(as: MergeDescription(other.meta)) && valueOrder(other) == 0

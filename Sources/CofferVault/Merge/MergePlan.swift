@@ -4,7 +4,7 @@ internal import CofferVaultFormat
 internal import CofferVaultRows
 
 struct MergePlan {
-  /// The minimum number of former contents that a written record keeps; nil for as many as on either side.
+  /// The minimum number of previous versions that a written record keeps; nil for as many as on either side.
   let keeping: Int?
   let ours: MergeSide, theirs: MergeSide
   private(set) var groups: [MergeGroup] = []

@@ -8,7 +8,7 @@ struct MergeSource {
   let items: ItemTable
   let table: RecordTable
   let index: RecordIndex
-  /// Set for a former content.
+  /// Set for a previous version.
   var revision: UInt64 = 0
   /// Set for a record already removed from its place.
   var row: SealedRecord?

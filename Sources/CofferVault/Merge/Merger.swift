@@ -105,7 +105,7 @@ struct Merger {
     return Line(present: source, past: try plan.past(of: source.meta(none), plan.theirs, isOurs: false, &none))
   }
 
-  /// The distinct former contents of both, oldest first. The loser is last, because it is replaced now.
+  /// The distinct previous versions of both, oldest first. The loser is last, because it is replaced now.
   private func joined(
     _ winner: Line, _ loser: Line?, _ change: borrowing Change
   ) throws(StoreError) -> (contents: [MergeSource], endsInLoser: Bool) {

@@ -39,7 +39,7 @@ struct Mirroring {
     }
     guard let pins = vault.options.pins else {
       throw StoreError(
-        .incomplete, "there is no folder of pins", place: vault.view.place.description, cure: "name one in the options")
+        .incomplete, "there is no folder for pins", place: vault.view.place.description, cure: "name one in the options")
     }
     self.vault = vault
     self.pins = pins
@@ -94,7 +94,8 @@ struct Mirroring {
     } catch {
       throw StoreError(
         error.kind, "\(error.what), as the mirror \(target) is", place: vault.view.place.description,
-        cure: "find the newer vault, which was replaced on the server; if this one is right, remove the mirror and make it anew")
+        cure:
+          "find the newer vault, which was replaced on the server; if this one is right, remove the mirror and create it again")
     }
   }
 
@@ -168,8 +169,8 @@ struct Mirroring {
         throw error.naming(target, insteadOf: draft)
       }
       throw StoreError(
-        .tampered, "the rows that the server handed out are not those of the vault: \(error.what)",
-        place: vault.view.place.description, cure: "check the vault with verify; the mirror is as it was")
+        .tampered, "the server's rows are not the vault's: \(error.what)",
+        place: vault.view.place.description, cure: "check the vault with verify; the mirror is unchanged")
     }
   }
 
@@ -201,7 +202,7 @@ struct Mirroring {
 extension Mirroring {
   fileprivate static func taken(_ path: FilePath) -> StoreError {
     StoreError(
-      .alreadyExists, "something stands there already that is no mirror of this machine's", place: path.string,
+      .alreadyExists, "something other than a mirror of this machine's is already there", place: path.string,
       cure: "choose another path, or move it away; nothing is replaced")
   }
 }

@@ -7,15 +7,15 @@ enum MirrorPin {
   /// For a mirror, or a file in its place, of unknown age.
   static func unknownAge(_ kind: StoreError.Kind, _ what: String, _ place: String) -> StoreError {
     StoreError(
-      kind, "\(what), so nothing tells how old it is", place: place,
-      cure: "move it away, and make the mirror anew with UnlockedVault.mirror(to:)", remedy: .remakeMirror)
+      kind, "\(what), so its age is unknown", place: place,
+      cure: "move it away, and create the mirror again with UnlockedVault.mirror(to:)", remedy: .remakeMirror)
   }
 
   /// For a mirror that is not the last one made.
   static func older(_ kind: StoreError.Kind, _ what: String, _ place: VaultPlace) -> StoreError {
     StoreError(
       kind, what, place: place.description,
-      cure: "another copy was put in the mirror's place: make it anew with UnlockedVault.mirror(to:)", remedy: .makeMirror)
+      cure: "another copy was put in the mirror's place: create it again with UnlockedVault.mirror(to:)", remedy: .makeMirror)
   }
 
   /// For a mirror opened as the vault itself: a write to it would fork the history.

@@ -19,7 +19,7 @@ final class PinFile {
   private let isOfMirror: Bool
   /// Why it is read only, as an `errno`; nil if it is writable.
   private let unwritable: Int32?
-  /// A power loss could take what was written.
+  /// A power loss could take the last write.
   private(set) var isDirty = false
   /// The last bytes read or written at each of the two places, with their record: the same bytes are not hashed again.
   private var known: [(bytes: [UInt8], record: PinRecord)?] = [nil, nil]
@@ -113,7 +113,7 @@ final class PinFile {
   private func newest(_ vault: VaultSalt) throws(StoreError) -> (record: PinRecord, place: Int) {
     guard let found = try readOnce(vault) else {
       throw StoreError(
-        .damaged, "the rollback pin is unreadable, so nothing tells whether the vault is an older copy", place: path.string,
+        .damaged, "the rollback pin is unreadable, so an older copy would not be noticed", place: path.string,
         cure: "check that the vault is the newest one, then accept it with LockedVault.unlockAcceptingPin(with:)",
         remedy: .acceptUnpinned)
     }

@@ -80,7 +80,7 @@ struct PinFolder {
     guard code == 0 || code == EEXIST else { throw StoreError(errno: code, "name the pin", place: name) }
     try AtomicFile.synchronizeFolder(of: name, calls)
     guard let file = try PinFile(name, isOfMirror: isOfMirror, calls: calls) else {
-      throw StoreError(.busy, "the pin was removed as it was made", place: name.string, cure: "try again")
+      throw StoreError(.busy, "the pin was removed while it was created", place: name.string, cure: "try again")
     }
     return file
   }
@@ -103,8 +103,8 @@ struct PinFolder {
       guard count >= 0 else { throw StoreError(errno: Int32(-count), "read the pin", place: name) }
       guard let vault = VaultSalt(UnsafeRawBufferPointer(rebasing: bytes[..<count])) else {
         throw StoreError(
-          .damaged, "the pin that says which vault stands at \(place) is unreadable", place: name.string,
-          cure: "check that the right vault stands there, then accept it with LockedVault.unlockAcceptingPin(with:)",
+          .damaged, "the pin for the vault at \(place) is unreadable", place: name.string,
+          cure: "check that the right vault is there, then accept it with LockedVault.unlockAcceptingPin(with:)",
           remedy: .acceptAtPath)
       }
       return vault

@@ -28,11 +28,11 @@ extension PinRecord {
   func check(_ state: VaultState, key found: EpochMark, vault place: VaultPlace) throws(StoreError) -> Finding {
     try checkEpoch(found.epoch, place)
     guard found.epoch > key.epoch || found.names(key) else {
-      throw Self.forked("another key of epoch \(key.epoch) stands there than was seen here", place)
+      throw Self.forked("the key of epoch \(key.epoch) is not the one that was seen here", place)
     }
     try checkGeneration(state.generation, place)
     guard state.generation > seen.generation || state.commit == seen.commit else {
-      throw Self.forked("another commit stands at generation \(seen.generation) than was seen here", place)
+      throw Self.forked("the commit at generation \(seen.generation) is not the one that was seen here", place)
     }
     return try checkOwn(state, place)
   }
@@ -62,10 +62,10 @@ extension PinRecord {
     guard own != .never else { return .fits }
     guard let entry = state.replica(replica) else {
       guard state.replicas.count < VaultState.mostReplicas else { return .ownEntryEvicted }
-      throw Self.forked("the vault went on without this machine's write of generation \(own.generation)", place)
+      throw Self.forked("the vault continued without this machine's write of generation \(own.generation)", place)
     }
     guard entry.generation > own.generation || (entry.generation == own.generation && entry.commit == own.commit) else {
-      throw Self.forked("the vault went on without this machine's write of generation \(own.generation)", place)
+      throw Self.forked("the vault continued without this machine's write of generation \(own.generation)", place)
     }
     return .fits
   }

@@ -32,7 +32,7 @@ final class PinWatch {
   private(set) var failure: StoreError?
   private var hasWarned = false
   /// The key that the pin was prepared for, and its previous key.
-  private var expected: (key: EpochMark, former: EpochMark)?
+  private var expected: (key: EpochMark, previous: EpochMark)?
   /// The pin is compared but never advanced: an unwritable file may be a copy under inspection, which must not make the one
   /// in use look rolled back.
   private var isObserving = false
@@ -66,7 +66,7 @@ final class PinWatch {
     if place.path != nil, try folder.pin(ofMirrorAt: place)?.readAny()?.vault == vault { throw MirrorPin.mistaken(place) }
     if let expected = expected.compactMap(\.self).first(where: { $0 != vault }) {
       throw StoreError(
-        .replaced, "vault \(vault) stands where \(expected) stood before", place: place.description,
+        .replaced, "vault \(vault) is where \(expected) was before", place: place.description,
         cure: "put the right vault back; if this one is right, accept it with LockedVault.unlockAcceptingPin(with:)",
         remedy: .acceptReplaced)
     }
@@ -84,7 +84,7 @@ final class PinWatch {
   func checkWritable() throws(StoreError) {
     guard isUnacceptedCopy else { return }
     throw StoreError(
-      .readOnly, "this is a copy of a vault that this machine knows at another place: it is read alone", place: place.description,
+      .readOnly, "this is a copy of a vault that this machine knows at another place: it is only read", place: place.description,
       cure: "write to the vault itself; if it was moved here, accept it with LockedVault.unlockAcceptingPin(with:)",
       remedy: .acceptMoved)
   }
@@ -93,7 +93,7 @@ final class PinWatch {
 
   func noteCopy() {
     guard isUnacceptedCopy else { return }
-    Notices.note("\(place): a copy of vault \(vault), which this machine knows at another place; it is read alone")
+    Notices.note("\(place): a copy of vault \(vault), which this machine knows at another place; it is only read")
   }
 
   /// The watch over the mirror at its resolved path, by this machine's memory of it. The vault's own pins are not used,
@@ -105,7 +105,7 @@ final class PinWatch {
     guard let found = try folder.pin(ofMirrorAt: place) else {
       let vaults = try folder.expected(at: .file(FilePath(place.description)))
       guard vaults.allSatisfy({ $0 == nil }) else { throw MirrorPin.vault(at: place) }
-      throw MirrorPin.unknownAge(.unproven, "this machine has made no mirror here", place.description)
+      throw MirrorPin.unknownAge(.unproven, "this machine has created no mirror here", place.description)
     }
     guard let known = try found.readAny() else {
       throw MirrorPin.unknownAge(.damaged, "the mirror's pin is unreadable", place.description)
@@ -160,7 +160,7 @@ final class PinWatch {
   }
 
   /// Prepares for a requested commit under a key that does not descend from the pin's. If the process dies between the
-  /// commit and ``acceptOwn(_:key:replica:)``, the pin must not refuse the vault. If it dies earlier, the present vault is
+  /// commit and ``acceptOwn(_:key:replica:)``, the pin must not refuse the vault. If it dies earlier, the current vault is
   /// refused as older until the commit is made after all.
   func expect(_ key: EpochMark) throws(StoreError) {
     guard let record = try known() else { return }
@@ -176,13 +176,13 @@ final class PinWatch {
 
   /// Undoes ``expect(_:)`` if the commit was not made. The previous record is still valid.
   func withdraw() {
-    guard let (key, former) = expected else { return }
+    guard let (key, previous) = expected else { return }
     expected = nil
     attempt { () throws(StoreError) in
       guard let record = try known(), record.key == key else { return }
       _ = try file?.reset(of: vault) {
         var next = $0 ?? record
-        if next.key == key { next.key = former }
+        if next.key == key { next.key = previous }
         return next
       }
     }
@@ -215,12 +215,12 @@ final class PinWatch {
   ///
   /// - Throws: ``/CofferPlatform/StoreError`` `.rolledBack`, `.forked`.
   func check(_ state: VaultState, key: EpochMark) throws(StoreError) {
-    guard let former = record, file != nil else { return }
+    guard let previous = record, file != nil else { return }
     let finding: PinRecord.Finding
-    do throws(StoreError) { finding = try former.check(state, key: key, vault: place) } catch {
+    do throws(StoreError) { finding = try previous.check(state, key: key, vault: place) } catch {
       // Two restores since the pin was read leave no trace of its name at that time.
       try read()
-      guard let record, record.replica != former.replica else { throw error }
+      guard let record, record.replica != previous.replica else { throw error }
       finding = try record.check(state, key: key, vault: place)
     }
     guard finding == .ownEntryEvicted, !hasWarned else { return }
@@ -263,7 +263,7 @@ final class PinWatch {
     if isRotated || ContinuousClock.now - lastSync > Self.longestDirty { synchronize() }
   }
 
-  /// Believes `state` from now on, whatever the pin said.
+  /// Believes `state` from now on, even against the pin.
   ///
   /// Under a new replica: the abandoned history has writes of the old one, and would pass for newer.
   func accept(_ state: VaultState, key: EpochMark) throws(StoreError) {

@@ -11,8 +11,10 @@ public struct ImportedItem: Sendable {
   public let form: SecretForm
   /// When it was first stored and last written; nil for now.
   public let created: Date?, modified: Date?
-  /// Whether it is a former content of the item of this name that follows in the import.
-  package private(set) var isFormer = false
+  /// Whether it is a previous version of the item of this name that follows in the import.
+  package private(set) var isPrevious = false
+  /// How many previous versions a new item keeps; nil for as many as others of the import.
+  package private(set) var history: Int?
 
   /// An item to import.
   public init(name: ItemName, form: SecretForm, created: Date? = nil, modified: Date? = nil) {
@@ -22,9 +24,11 @@ public struct ImportedItem: Sendable {
     self.modified = modified
   }
 
-  package init(name: ItemName, form: SecretForm, created: Date?, modified: Date?, isFormer: Bool) {
+  package init(
+    name: ItemName, form: SecretForm, created: Date?, modified: Date?, isPrevious: Bool, history: Int? = nil
+  ) {
     self.init(name: name, form: form, created: created, modified: modified)
-    self.isFormer = isFormer
+    (self.isPrevious, self.history) = (isPrevious, history)
   }
 }
 
@@ -32,12 +36,14 @@ public struct ImportedItem: Sendable {
 public enum DuplicatePolicy: Sendable, CaseIterable {
   /// Imports nothing: ``/CofferPlatform/StoreError/Kind/alreadyExists``.
   case refuse
-  /// Replaces the current item.
+  /// Replaces the current item, unless it has the same content.
   case replace
   /// Keeps the current item.
   case keep
-  /// Replaces the current item if the imported one was written later. One without a date counts as older.
+  /// Replaces the current item if the imported one was written later and differs. One without a date counts as older.
   case newer
+  /// As ``replace``; removes for good the fields of a replaced item that are not imported.
+  case replaceWithFields
 }
 
 /// The effects of an import, made or planned.

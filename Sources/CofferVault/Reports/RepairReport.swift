@@ -26,16 +26,18 @@ public struct RepairReport: Sendable, Equatable {
   /// Whether there was nothing to repair.
   public var foundNothing: Bool { !mendedHeader && !rebuiltState && returnedSlots.isEmpty }
 
-  /// What is no longer certain after the state was rebuilt, in sentences.
+  /// The facts that are no longer certain after the state was rebuilt, in sentences.
   public var unproven: [String] {
     guard rebuiltState else { return [] }
     let olderKey =
       returnedSlots.isEmpty
       ? []
-      : ["The key is an older one: whoever had it, or a secret that was removed since, reads what is stored until it is changed."]
+      : [
+        "The key is an older one: anyone with it, or with a secret that was removed since, can read stored data until it changes."
+      ]
     return olderKey + [
-      "Items that are missing may never have been there, or may have been removed by someone who can write the file.",
-      "An item may be older than the last one stored: an older record of it opens too.",
+      "Missing items may never have been there, or may have been removed by someone who can write the file.",
+      "An item may be older than the last one stored.",
       "Entries may be missing at the end of the log.",
       "Other machines that wrote to this vault will call it forked until they accept it.",
     ]

@@ -11,7 +11,7 @@ public struct RestoreReport: Sendable, Equatable {
   public let generation: UInt64
   /// Items in the vault.
   public let items: Int
-  /// The place of what was there before; nil if there was nothing.
+  /// The place of the previous vault or file; nil if there was nothing.
   public let kept: VaultPlace?
   /// If the previous vault did not open, or was of another history, the backup's slots, which all open the vault again, even
   /// if removed since. Otherwise empty, and the vault keeps its slots.

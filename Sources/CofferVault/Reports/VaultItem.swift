@@ -19,15 +19,15 @@ public struct VaultItem: Sendable, Equatable, Identifiable {
   public let created: Date
   /// When the item was last written, or when a deleted one was deleted.
   public let modified: Date
-  /// When the value was new. Unchanged by changing only the rest, and by reverting to a former value.
+  /// When the value was new. Unchanged by changing only the rest, and by reverting to a previous value.
   public let written: Date
   /// Counts the writes of this item from 1, for compare-and-swap.
   public let revision: UInt64
   /// The value's length in bytes.
   public let valueBytes: Int
-  /// The number of former contents to keep: those of the last writes. 0 unless requested.
+  /// The number of previous versions to keep: those of the last writes. 0 unless requested.
   public let history: Int
-  /// The maximum number of former contents of an item or field.
+  /// The maximum number of previous versions of an item or field.
   public static let longestHistory = Int(RecordMeta.longestHistory)
   /// The maximum number of fields of an item.
   public static let mostFields = RecordMeta.mostFields

@@ -34,7 +34,7 @@ public struct VaultLogEntry: Sendable, Equatable {
     case migrated
     /// A deleted item or field was restored.
     case undeleted
-    /// Former or deleted contents were dropped.
+    /// Previous or deleted versions were dropped.
     case pruned
     /// An event unknown to this version.
     case unknown

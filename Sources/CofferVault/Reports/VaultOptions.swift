@@ -13,7 +13,7 @@ public struct VaultOptions: Sendable, Equatable {
   public var pins: FilePath?
   /// The expected vault; any other is ``/CofferPlatform/StoreError/Kind/replaced``.
   public var expected: VaultID?
-  /// Invitations from others who have the vault, at most ``/CofferVaultFormat/Invitation/most``. A vault whose key does not
+  /// Invitations from other holders of the vault, at most ``/CofferVaultFormat/Invitation/most``. A vault whose key does not
   /// descend from theirs is ``/CofferPlatform/StoreError/Kind/forked`` or ``/CofferPlatform/StoreError/Kind/rolledBack``. A
   /// recipient's first use of a vault needs one.
   public var invitations: [Invitation] = []
@@ -78,13 +78,13 @@ extension VaultOptions {
 
   private static func invitation(_ word: String, _ number: Int) throws(StoreError) -> Invitation {
     do throws(StoreError) { return try Invitation(word) } catch {
-      throw StoreError(error.kind, "its word \(number + 1) is no invitation", cure: error.cure)
+      throw StoreError(error.kind, "its word \(number + 1) is not an invitation", cure: error.cure)
     }
   }
 
   private static func malformed(_ cause: StoreError?) -> StoreError {
     StoreError(
-      .invalidName, "what says which vault to expect is neither a vault's id nor invitations",
+      .invalidName, "the expected vault is neither an id nor invitations",
       cure: "give 32 hexadecimal digits, and a colon and a generation if wanted; or invitations, with spaces between them",
       underlying: cause)
   }

@@ -6,7 +6,7 @@ public import FoundationEssentials
 
 /// The result of ``UnlockedVault/verify(progress:)``.
 public struct VerifyReport: Sendable, Equatable {
-  /// Records with a valid place and valid tags: items, their fields, and former contents.
+  /// Records with a valid place and valid tags: items, their fields, and previous versions.
   public let records: Int
   /// Items among them.
   public let items: Int
@@ -29,7 +29,7 @@ public struct SlotReport: Sendable, Equatable {
 
 /// The status of an unlocked vault.
 public struct VaultStatus: Sendable, Equatable {
-  /// Items, without their fields and former contents.
+  /// Items, without their fields and previous versions.
   public let items: Int
   /// Commits since creation.
   public let generation: UInt64

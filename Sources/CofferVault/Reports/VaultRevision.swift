@@ -2,18 +2,18 @@ internal import CofferVaultFormat
 internal import CofferVaultRows
 public import FoundationEssentials
 
-/// A present, former or deleted content of an item or field.
+/// A current, previous or deleted version of an item or field.
 public struct VaultRevision: Sendable, Equatable {
   /// Its description, with its number as ``VaultItem/revision``.
   public let item: VaultItem
-  /// The state of the content.
+  /// The state of the version.
   public let state: State
-  /// Until when a deleted content can be restored; nil for no limit.
+  /// Until when a deleted version can be restored; nil for no limit.
   public let until: Date?
 
-  /// The state of a content.
+  /// The state of a version.
   public enum State: String, Sendable, CaseIterable {
-    /// It is the present one.
+    /// It is the current one.
     case present
     /// It was replaced.
     case former
@@ -28,7 +28,7 @@ public struct VaultRevision: Sendable, Equatable {
   }
 }
 
-/// The former and deleted contents to remove from a vault.
+/// The previous and deleted versions to remove from a vault.
 public enum PruneRule: Sendable, Equatable {
   /// Those replaced or deleted before a date.
   case olderThan(Date)

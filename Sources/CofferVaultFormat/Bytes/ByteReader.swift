@@ -29,7 +29,7 @@ package struct ByteReader {
   /// A number of eight bytes, at most ``FileCounter/most``.
   mutating func counter(_ field: String) throws(FormatError) -> UInt64 {
     let count = UInt64(littleEndian: try take(8).loadUnaligned(as: UInt64.self))
-    guard count <= FileCounter.most else { throw damaged("its \(field) is beyond what can be") }
+    guard count <= FileCounter.most else { throw damaged("its \(field) exceeds its maximum") }
     return count
   }
 

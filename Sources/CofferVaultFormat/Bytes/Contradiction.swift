@@ -37,7 +37,7 @@ extension Contradiction {
     switch refusal {
     case .replaced:
       StoreError(
-        .replaced, "another vault stands where \(vault) is expected", place: place,
+        .replaced, "another vault is where \(vault) is expected", place: place,
         cure: "put the expected vault back, or use an invitation to this one if it is right")
     case .rolledBack(let found):
       StoreError(
@@ -51,7 +51,7 @@ extension Contradiction {
       StoreError(
         .forked,
         "the vault's key was changed more than \(most) times since epoch \(epoch), which is that of \(source)",
-        place: place, cure: "ask someone who has the vault for an invitation, and give it")
+        place: place, cure: "ask someone who has the vault for an invitation and use it")
     }
   }
 
@@ -78,7 +78,7 @@ extension Contradiction {
     case .pin:
       "someone without the key made this vault, or two copies were written apart: find the other one; if this one is right, "
         + "accept it with LockedVault.unlockAcceptingPin(with:)"
-    case .invitation: "someone without the key made this vault, or the invitation is to another: ask who gave it for a new one"
+    case .invitation: "someone without the key made this vault, or the invitation is to another: ask the sender for a new one"
     case .slot, .heldKey, .header: "someone without the key made this vault: find the right file, or restore a backup"
     case .backup: "the backup is of another history than the vault: restore another backup, or say acceptingOlderKey: true"
     }

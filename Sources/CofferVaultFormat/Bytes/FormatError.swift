@@ -37,12 +37,12 @@ package enum FormatError: Error, Equatable {
     case .spent(let number):
       StoreError(
         .damaged,
-        "the vault's \(number) is the last that can be: somebody who had the key made it so, and nothing can come after it",
+        "the vault's \(number) has reached its maximum: someone with the key set it, and nothing can follow it",
         key: key, place: place, cure: "copy the items to a new vault with UnlockedVault.export, and remove this one",
         remedy: .leaveVault)
     case .memory(let error):
       StoreError(
-        .memory, "no guarded memory", key: key, place: place, cure: "free memory or raise the process's limits",
+        .memory, "guarded memory ran out", key: key, place: place, cure: "free memory or raise the process's limits",
         underlying: error)
     }
   }

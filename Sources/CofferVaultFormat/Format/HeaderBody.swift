@@ -105,7 +105,7 @@ package struct HeaderBody: ~Copyable, Sendable {
     var labels: [String] = []
     var mixes: [UnsafeRawBufferPointer] = []
     for slot in slots {
-      guard try reader.block16(Block16<SlotRole>.self) == slot.id else { throw reader.damaged("it tells of other slots") }
+      guard try reader.block16(Block16<SlotRole>.self) == slot.id else { throw reader.damaged("it lists other slots") }
       let mix = try reader.take(Self.mixBytes)
       guard slot.frame.kind != .recipient || mix.allSatisfy({ $0 == 0 }) else {
         throw reader.damaged("a recipient's slot has a mix key")

@@ -33,7 +33,8 @@ public struct ItemName: Sendable, Hashable, Comparable, CustomStringConvertible 
   public func field(named field: String) throws(StoreError) -> ItemName {
     guard field.utf8.count <= RecordMeta.longestField else {
       throw StoreError(
-        .invalidName, "a field name of \(field.utf8.count) bytes", cure: "use at most \(RecordMeta.longestField) bytes of UTF-8")
+        .invalidName, "the field name has \(field.utf8.count) bytes",
+        cure: "use at most \(RecordMeta.longestField) bytes of UTF-8")
     }
     return ItemName(sealed: service, account, field: try StoredName.check(field, as: "field"))
   }

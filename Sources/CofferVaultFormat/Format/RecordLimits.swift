@@ -15,7 +15,7 @@ package enum RecordLimits {
   package static func history(_ count: Int) throws(StoreError) -> UInt8 {
     guard let history = UInt8(exactly: count), history <= RecordMeta.longestHistory else {
       throw StoreError(
-        .tooLarge(limit: Int(RecordMeta.longestHistory)), "a history of \(count) former contents",
+        .tooLarge(limit: Int(RecordMeta.longestHistory)), "a history of \(count) versions is too long",
         cure: "keep 0 to \(RecordMeta.longestHistory)")
     }
     return history
@@ -32,12 +32,12 @@ package enum RecordLimits {
     try check(metadata.contentType.utf8.count, RecordMeta.longestContentType, "a content type")
     guard metadata.attributes.count <= RecordMeta.mostAttributes else {
       throw StoreError(
-        .tooLarge(limit: RecordMeta.mostAttributes), "\(metadata.attributes.count) attributes",
+        .tooLarge(limit: RecordMeta.mostAttributes), "the item has \(metadata.attributes.count) attributes",
         cure: "give an item at most \(RecordMeta.mostAttributes) attributes")
     }
     for (name, value) in metadata.attributes {
       guard !name.isEmpty else {
-        throw StoreError(.invalidName, "an attribute without a name", cure: "name every attribute")
+        throw StoreError(.invalidName, "an attribute has no name", cure: "name every attribute")
       }
       try check(name.utf8.count, RecordMeta.longestAttributeName, "an attribute's name")
       try check(value.utf8.count, RecordMeta.longestAttribute, "an attribute")
@@ -46,12 +46,12 @@ package enum RecordLimits {
 
   /// - Throws: `.tooLarge` if the whole description is too large.
   package static func check(_ meta: RecordMeta) throws(StoreError) {
-    try check(meta.limitedCount, RecordMeta.largest, "what is said about an item")
+    try check(meta.limitedCount, RecordMeta.largest, "an item's description")
   }
 
   private static func check(_ count: Int, _ limit: Int, _ what: String) throws(StoreError) {
     guard count <= limit else {
-      throw StoreError(.tooLarge(limit: limit), "\(what) of \(count) bytes", cure: "use at most \(limit) bytes")
+      throw StoreError(.tooLarge(limit: limit), "\(what) has \(count) bytes", cure: "use at most \(limit) bytes")
     }
   }
 }

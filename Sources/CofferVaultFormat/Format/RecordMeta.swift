@@ -215,7 +215,7 @@ extension RecordMeta {
     access = try reader.number()
     guard access == 0 else { throw reader.damaged("its condition of access \(access) is unknown") }
     history = try reader.number()
-    guard history <= Self.longestHistory else { throw reader.damaged("it keeps \(history) former contents") }
+    guard history <= Self.longestHistory else { throw reader.damaged("it keeps \(history) previous versions") }
     valueCount = try Self.valueCount(from: &reader)
     attributes = try Self.attributes(from: &reader)
     deletion = try kind == .deleted ? Deletion(commit: reader.block16(), until: reader.counter("time")) : nil
@@ -225,7 +225,7 @@ extension RecordMeta {
   private static func valueCount(from reader: inout ByteReader) throws(FormatError) -> Int? {
     let count: UInt32 = try reader.number()
     guard count != noValue else { return nil }
-    guard count <= RecordLimits.largestValue else { throw reader.damaged("it tells of a value of \(count) bytes") }
+    guard count <= RecordLimits.largestValue else { throw reader.damaged("it declares a value of \(count) bytes") }
     return Int(count)
   }
 

@@ -20,7 +20,7 @@ package struct RecordRow {
   }
 
   private static let valuePart = "value of a record"
-  private static let valueBeyondMeta = FormatError.damaged(RecordMeta.part, "it has a value that it does not tell of")
+  private static let valueBeyondMeta = FormatError.damaged(RecordMeta.part, "it has a value that it does not declare")
   private static let metaBytes =
     Padding.padded(0, block: Padding.metaBlock) + AEAD.tagBytes...Padding.padded(RecordMeta.longest, block: Padding.metaBlock)
     + AEAD.tagBytes
@@ -127,7 +127,7 @@ package struct RecordRow {
       try Padding.unpadded(padded, part: valuePart, block: Padding.valueBlock)
     }
     guard length == count else {
-      throw .damaged(valuePart, "it has another length than its record tells")
+      throw .damaged(valuePart, "it has another length than its record says")
     }
     // The decrypted bytes become the value in place: a copy without the padding would be another one to wipe.
     value.truncate(to: length)

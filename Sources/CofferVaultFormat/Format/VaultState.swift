@@ -140,7 +140,7 @@ extension VaultState {
 
   /// Reads the sealed content. The generation precedes it in plaintext.
   package init(from reader: inout ByteReader, generation: UInt64) throws(FormatError) {
-    guard generation <= FileCounter.most else { throw reader.damaged("its generation is beyond what can be") }
+    guard generation <= FileCounter.most else { throw reader.damaged("its generation exceeds its maximum") }
     guard generation > 0 else { throw reader.damaged("its generation is 0, and 1 is the first") }
     self.generation = generation
     commit = try reader.block16()
@@ -161,7 +161,7 @@ extension VaultState {
       )
       // A generation has one commit, and none is from the future.
       guard replica.generation < generation || (replica.generation == generation && replica.commit == commit) else {
-        throw reader.damaged("it tells of another commit \(replica.generation) of a replica")
+        throw reader.damaged("it names another commit \(replica.generation) of a replica")
       }
       if let last = replicas.last, last.id >= replica.id { throw reader.damaged("its replicas are not in order") }
       replicas.append(replica)

@@ -34,7 +34,7 @@ public struct Invitation: Sendable, Hashable, CustomStringConvertible {
   public init(_ text: String) throws(StoreError) {
     guard let found = Self(reading: text.utf8), found.description == text else {
       throw StoreError(
-        .damaged, "this is no invitation: it begins with \(Self.prefix) and has 120 lowercase hexadecimal digits after it",
+        .damaged, "this is not an invitation: one is \(Self.prefix) and 120 lowercase hexadecimal digits",
         cure: "ask for it again, or copy it whole")
     }
     self = found

@@ -65,13 +65,13 @@ public enum Identity {
     guard lines.last == "", lines.count <= Invitation.most + 1 else {
       throw StoreError(
         .damaged, "the identity's file has more after its line than \(Invitation.most) invitations, or one without a line feed",
-        cure: "remove what is no invitation from the identity's file")
+        cure: "remove anything but invitations from the identity's file")
     }
     var found: [Invitation] = []
     for (index, line) in lines.dropLast().enumerated() {
       do throws(StoreError) { found.append(try Invitation(String(line))) } catch {
         throw StoreError(
-          .damaged, "line \(index + 2) of the identity's file is no invitation",
+          .damaged, "line \(index + 2) of the identity's file is not an invitation",
           cure: "remove it, or ask for the invitation again and put the whole of it there")
       }
     }
@@ -96,7 +96,8 @@ public enum Identity {
     } catch .memory(let error) {
       throw FormatError.memory(error).storeError()
     } catch {
-      throw StoreError(.damaged, "the identity was changed or cut, or is none", cure: "use another copy of the identity file")
+      throw StoreError(
+        .damaged, "the identity is not valid: it was changed or cut", cure: "use another copy of the identity file")
     }
   }
 }
@@ -130,8 +131,8 @@ public struct Recipient: Sendable, Hashable, CustomStringConvertible {
       throw FormatError.memory(error).storeError()
     } catch {
       throw StoreError(
-        .damaged, "this is no recipient: it begins with PVPUB1- and has 72 hexadecimal digits after it",
-        cure: "ask for it again; Identity.recipient(of:) tells it from the identity", remedy: .askRecipient)
+        .damaged, "this is not a recipient: one is PVPUB1- and 72 hexadecimal digits",
+        cure: "ask for it again; Identity.recipient(of:) derives it from the identity", remedy: .askRecipient)
     }
   }
 

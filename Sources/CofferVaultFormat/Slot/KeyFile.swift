@@ -50,11 +50,12 @@ public struct KeyFile: ~Copyable, Sendable {
 
   private static func digest(_ content: UnsafeRawBufferPointer) throws(StoreError) -> SecretBytes {
     guard content.count <= largest else {
-      throw StoreError(.tooLarge(limit: largest), "a key file of \(content.count) bytes", cure: "use a smaller file")
+      throw StoreError(.tooLarge(limit: largest), "the key file has \(content.count) bytes", cure: "use a smaller file")
     }
     guard content.count >= smallest else {
       throw StoreError(
-        .unfitSecret, "a key file of \(content.count) bytes", cure: "use a file of at least \(smallest) bytes, or generate one")
+        .unfitSecret, "the key file has \(content.count) bytes", cure: "use a file of at least \(smallest) bytes, or generate one"
+      )
     }
     do { return try PlainHash.secretDigest(content) } catch { throw error.storeError() }
   }

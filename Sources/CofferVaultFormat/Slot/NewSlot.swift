@@ -96,7 +96,7 @@ package struct NewSlot: ~Copyable, Sendable {
   }
 
   private static func missing() -> StoreError {
-    StoreError(.unfitSecret, "the credentials do not make a slot of this kind", cure: "give what the slot shall be opened with")
+    StoreError(.unfitSecret, "these credentials cannot open a slot of this kind", cure: "give the secret of that slot")
   }
 }
 

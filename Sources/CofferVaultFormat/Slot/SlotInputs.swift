@@ -36,7 +36,7 @@ package struct SlotInputs: ~Copyable {
     case .some(let secret):
       guard !allowed.contains(secret.count) else { return }
       let range = allowed.count == 1 ? "\(allowed.lowerBound)" : "\(allowed.lowerBound) to \(allowed.upperBound)"
-      throw StoreError(.unfitSecret, "\(what) of \(secret.count) bytes", cure: "give \(range) bytes")
+      throw StoreError(.unfitSecret, "\(what) has \(secret.count) bytes", cure: "give \(range) bytes")
     case .none: return
     }
   }
@@ -53,7 +53,7 @@ extension SlotInputs {
     case (false, true):
       guard opensAlone else {
         throw StoreError(
-          .unfitSecret, "the key file was not generated, and opens a vault only beside a passphrase",
+          .unfitSecret, "the key file was not generated, and opens a vault only with a passphrase",
           cure: "generate a key file, or give a passphrase too")
       }
       return .keyFile
@@ -102,16 +102,16 @@ extension SlotInputs {
     switch (passphrase != nil, keyFile != nil, recoveryCode != nil, identity != nil) {
     case (true, false, false, false):
       kinds.contains(.passphrase) || !kinds.contains(.passphraseAndKeyFile)
-        ? "wrong passphrase" : "the passphrase opens the vault only beside its key file"
+        ? "wrong passphrase" : "the passphrase opens the vault only with its key file"
     case (false, true, false, false):
       if !opensAlone {
-        "the file is no key file that opens a vault alone"
+        "the key file was not generated, so it opens no vault alone"
       } else {
         kinds.contains(.keyFile) || !kinds.contains(.passphraseAndKeyFile)
-          ? "wrong key file" : "the key file opens the vault only beside its passphrase"
+          ? "wrong key file" : "the key file opens the vault only with its passphrase"
       }
     case (false, false, true, false): "wrong recovery code"
-    case (false, false, false, true): "no slot of the vault is for this identity"
+    case (false, false, false, true): "the vault has no slot for this identity"
     default: "none of the secrets that were given opens the vault"
     }
   }

@@ -121,15 +121,16 @@ package enum SlotSearch {
     if let given = inputs.whatNoSlotTakes(kinds) {
       return StoreError(.wrongSecret, "no slot of this vault takes \(given)", cure: "unlock it with \(openers(kinds))")
     }
+    let altered = "if you are certain it is right, the vault may have been altered: restore it from a backup"
     return StoreError(
       .wrongSecret, inputs.whyNothingFits(kinds),
       cure: inputs.isForeignKeyFile
         ? "give a key file that was made as one, or a passphrase"
         : kinds.contains(.recoveryCode)
-          ? "try again, or give the recovery code in its place"
+          ? "give the recovery code in its place; \(altered)"
           : inputs.isIdentityAlone
             ? "give another identity, or ask someone who has the vault whether this one's slot was removed"
-            : "try again; if you are certain it is right, the vault may have been altered: restore it from a backup")
+            : altered)
   }
 
   private static func openers(_ kinds: Set<SlotKind>) -> String {

@@ -29,7 +29,7 @@ package struct DatabaseFile: ~Copyable {
     let descriptor = path.withPlatformString { coffer_open($0, flags, 0o600) }
     guard descriptor >= 0 else {
       guard errno != EEXIST else {
-        throw StoreError(.alreadyExists, "something stands there already", place: path.string, cure: "choose another path")
+        throw StoreError(.alreadyExists, "something is already there", place: path.string, cure: "choose another path")
       }
       throw StoreError(errno: errno, "create the file", place: path)
     }
@@ -152,20 +152,20 @@ package struct DatabaseHeader {
     guard head.count == Self.byteCount else {
       throw isSQLite
         ? Self.damaged("only the first \(head.count) bytes of the vault are left", file)
-        : Self.notAVault("the file is no SQLite database", file)
+        : Self.notAVault("the file is not an SQLite database", file)
     }
     let application = Int32(bigEndian: head.loadUnaligned(fromByteOffset: Self.applicationOffset, as: Int32.self))
     guard isSQLite else {
       throw application == Self.applicationID
         ? StoreError(
-          .notAVault, "the file is no SQLite database: its first bytes are overwritten, and others say that it was a vault",
+          .notAVault, "the file's first bytes are overwritten; the rest shows that it was a vault",
           place: file.string, cure: "restore a backup")
-        : Self.notAVault("the file is no SQLite database", file)
+        : Self.notAVault("the file is not an SQLite database", file)
     }
     guard application == Self.applicationID else { throw Self.notAVault("the file is another program's SQLite database", file) }
     // 1: rollback journal, 2: write-ahead log. SQLite silently takes a greater write version as "read only".
     guard head[Self.versions].allSatisfy({ $0 == 1 || $0 == 2 }) else {
-      throw Self.damaged("the vault's file format version is none that exists", file)
+      throw Self.damaged("the vault has an unknown file format version", file)
     }
     usesWriteAheadLog = head[Self.versions].contains(2)
     // 1 stands for 65 536, too large for two bytes. SQLite rejects invalid sizes, so they count as the minimum.

@@ -32,7 +32,7 @@ package struct DisplacedFiles {
     do throws(StoreError) {
       guard try Stat.ofLink(place) == nil else {
         return told(
-          error, left, "another program has made a file there meanwhile, and what stood there before is beside it",
+          error, left, "another program created a file there meanwhile; the earlier one is beside it",
           "keep that one, or move it away and restore again")
       }
       // The database last, after its side files.
@@ -42,7 +42,7 @@ package struct DisplacedFiles {
       }
       return error
     } catch {
-      return told(error, left, "what stood there is beside it", "give that the name \(place)\(left) again, or restore again")
+      return told(error, left, "the earlier file is beside it", "give that the name \(place)\(left) again, or restore again")
     }
   }
 

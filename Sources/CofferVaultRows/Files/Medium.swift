@@ -50,14 +50,7 @@ enum ReadOnlyMedium {
       cure: "check the modes of the file and its folder, and how the file system is mounted")
   }
 
-  private static func isPlain(_ byte: UInt8) -> Bool {
-    switch byte {
-    case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"), UInt8(ascii: "0")...UInt8(ascii: "9"),
-      UInt8(ascii: "/"), UInt8(ascii: "."), UInt8(ascii: "_"), UInt8(ascii: "-"):
-      true
-    default: false
-    }
-  }
+  private static func isPlain(_ byte: UInt8) -> Bool { byte.isLetterOrDigit || "/._-".utf8.contains(byte) }
 }
 
 /// Shared by several machines. A write-ahead log needs memory shared by all its users (sqlite.org/wal.html), so vaults there

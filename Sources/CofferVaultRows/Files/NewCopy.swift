@@ -27,15 +27,15 @@ package struct NewCopy: ~Copyable {
   package static func begin(for target: FilePath, of vault: FilePath?) throws(StoreError) -> NewCopy {
     guard try Stat.ofLink(target) == nil else {
       throw StoreError(
-        .alreadyExists, "something stands there already", place: target.string, cure: "choose another path; nothing is replaced")
+        .alreadyExists, "something is already there", place: target.string, cure: "choose another path; nothing is replaced")
     }
     let draft = try Draft(beside: target)
     let folder = try privateFolder(draft.path)
     guard let folder else {
       guard let vault else {
         throw StoreError(
-          .denied, "others could exchange what is made in that folder", place: target.string,
-          cure: "give the path of a file in a folder that you alone can write")
+          .denied, "other users could replace files in that folder", place: target.string,
+          cure: "give the path of a file in a folder that only you can write to")
       }
       return try beside(vault, target)
     }

@@ -46,7 +46,7 @@ package enum PrivateCopy {
     let code = NewName.give(draft, target)
     guard code != EEXIST else {
       throw StoreError(
-        .alreadyExists, "something stands there already", place: target.string, cure: "choose another path; nothing is replaced")
+        .alreadyExists, "something is already there", place: target.string, cure: "choose another path; nothing is replaced")
     }
     guard code == 0 else { throw StoreError(errno: code, "name the copy", place: target) }
     try folder.synchronize()
@@ -59,7 +59,7 @@ package enum PrivateCopy {
   package static func take(_ source: FilePath, as target: FilePath) throws(StoreError) {
     guard try SideFiles.logBytes(beside: source) == 0 else {
       throw StoreError(
-        .inUse, "a write-ahead log stands beside the file: it is a vault in use, and not all of it is in the file",
+        .inUse, "there is a write-ahead log beside the file: the vault is in use, and the file does not hold all of it",
         place: source.string, cure: "make a backup of that vault with LockedVault.backup, and give that", remedy: .giveBackup)
     }
     try copy(source, to: target) { (file, size) throws(StoreError) in try checkIsVault(file, size, source) }
@@ -87,14 +87,14 @@ package enum PrivateCopy {
     let from = source.withPlatformString { coffer_open($0, O_RDONLY | O_NONBLOCK | O_CLOEXEC, 0) }
     guard from >= 0 else {
       guard errno != ENOENT else {
-        throw StoreError(.io(ENOENT), "the file is not there", place: source.string, cure: "check the path")
+        throw StoreError(.io(ENOENT), "the file does not exist", place: source.string, cure: "check the path")
       }
       throw StoreError(errno: errno, "open the file", place: source)
     }
     defer { close(from) }
     let status = try FileStatus(of: from, place: source)
     guard status.isRegular else {
-      throw StoreError(.notAVault, "it is no regular file", place: source.string, cure: "give the path of a vault's backup")
+      throw StoreError(.notAVault, "it is not a regular file", place: source.string, cure: "give the path of a vault's backup")
     }
     try check(from, status.size)
     let flags = O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC

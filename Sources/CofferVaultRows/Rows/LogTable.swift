@@ -63,7 +63,7 @@ package struct LogTable {
   private func sequence(_ seq: UInt64) throws(StoreError) -> Int64 {
     guard let number = Int64(exactly: seq), seq <= FileCounter.most else {
       throw StoreError(
-        .damaged, "the log's number is beyond what can be", place: rows.place.description, cure: "restore a backup")
+        .damaged, "the log's number exceeds its maximum", place: rows.place.description, cure: "restore a backup")
     }
     return number
   }

@@ -38,7 +38,7 @@ package struct OutcomeTable {
     case .committed: return
     case .dropped:
       throw StoreError(
-        .givenUp, "transaction \(transaction) was given up before it came here, and nothing of it was made",
+        .givenUp, "transaction \(transaction) was given up before it arrived; nothing of it was made",
         place: rows.place.description, cure: "run the transaction again")
     case nil:
       try expire(now)
@@ -93,7 +93,7 @@ package struct OutcomeTable {
 
   private func entry(_ columns: OutcomeColumns) throws(StoreError) -> Entry {
     guard let outcome = TransactionOutcome(stored: columns.outcome), Self.times.contains(columns.time) else {
-      throw damaged("the record of a transaction says what no version writes")
+      throw damaged("the record of a transaction has unknown content")
     }
     return Entry(outcome: outcome, time: UInt64(columns.time))
   }

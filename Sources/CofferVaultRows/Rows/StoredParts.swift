@@ -90,14 +90,14 @@ package enum StoredParts {
 
   package static func replaced(_ found: VaultSalt, _ expected: VaultSalt, _ place: VaultPlace) -> StoreError {
     StoreError(
-      .replaced, "vault \(found) stands where \(expected) was read before", place: place.description,
+      .replaced, "vault \(found) is where \(expected) was read before", place: place.description,
       cure: "unlock it again, if this vault is the right one")
   }
 
   package static func putBack(_ kind: StoreError.Kind, _ what: String, _ place: VaultPlace) -> StoreError {
     StoreError(
       kind, "an older vault was put back while it was open: \(what)", place: place.description,
-      cure: "find out who put it back; to go on from the older state, close the vault, or lock it, and open it again")
+      cure: "find out who put it back; to continue from the older state, close the vault, or lock it, and open it again")
   }
 
   package static func tampered(_ what: String, _ place: VaultPlace) -> StoreError {

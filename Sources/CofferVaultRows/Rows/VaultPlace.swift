@@ -74,7 +74,7 @@ public struct VaultPlace: Sendable {
   package func checkIsNoMirror() throws(StoreError) {
     guard isMirror else { return }
     throw StoreError(
-      .readOnly, "a mirror is read, and nothing else", place: description,
+      .readOnly, "a mirror can only be read", place: description,
       cure: "open the vault itself, once its server can be reached", remedy: .leaveMirror)
   }
 

@@ -83,8 +83,8 @@ extension Connection {
     case false: throw error
     case nil:
       throw StoreError(
-        .outcomeUnknown, "the disk failed while the change was made durable: whether it was made is not known", place: place,
-        cure: "check the disk, then look at what is stored before you try again", underlying: SQLiteFailure(code: code))
+        .outcomeUnknown, "the disk failed while the change was made durable: it may or may not have been made", place: place,
+        cure: "check the disk, then check what is stored before you try again", underlying: SQLiteFailure(code: code))
     }
   }
 
@@ -123,7 +123,7 @@ extension Connection {
     try checkOpen()
     guard sqlite3_get_autocommit(handle) != 0 else {
       throw StoreError(
-        .reentrant, "a transaction was begun inside another", place: place, cure: "use the one that is under way")
+        .reentrant, "a transaction was begun inside another", place: place, cure: "use the open one")
     }
     // Without a write-ahead log SQLite looks for a journal to roll back at every transaction.
     if !usesWriteAheadLog { try SideFiles.check(beside: path, usesWriteAheadLog: false) }

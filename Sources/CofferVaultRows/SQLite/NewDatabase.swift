@@ -54,6 +54,6 @@ struct NewDatabase: ~Copyable {
   }
 
   private static func taken(_ path: FilePath) -> StoreError {
-    StoreError(.alreadyExists, "something stands there already", place: path.string, cure: "open it, or choose another path")
+    StoreError(.alreadyExists, "something is already there", place: path.string, cure: "open it, or choose another path")
   }
 }

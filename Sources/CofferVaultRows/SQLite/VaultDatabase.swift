@@ -32,7 +32,7 @@ package final class VaultDatabase: VaultRows {
     guard let resolved = try place.existing(), let file = try DatabaseFile.existing(resolved) else {
       throw StoreError(
         .noVault, "there is no vault", place: path.string,
-        cure: "make one with UnlockedVault.create, or give the path of another",
+        cure: "create one with UnlockedVault.create, or give the path of another",
         remedy: .makeVault)
     }
     try SideFiles.check(beside: resolved, usesWriteAheadLog: file.header().usesWriteAheadLog)
@@ -129,9 +129,9 @@ package final class VaultDatabase: VaultRows {
       isInPlace = if try connection.files.isLogInPlace() { try connection.file.isInPlace() } else { false }
     } catch {
       throw StoreError(
-        .outcomeUnknown, "the change was made, and whether the vault is still in its place could not be looked at",
+        .outcomeUnknown, "the change was made, but whether the vault is still in its place is unknown",
         place: path.string,
-        cure: "look at what is stored before you try again", underlying: error)
+        cure: "check what is stored before you try again", underlying: error)
     }
     guard isInPlace else {
       throw Self.moved(.outcomeUnknown, "the vault was moved away or replaced while the change was made durable", path)
@@ -139,7 +139,7 @@ package final class VaultDatabase: VaultRows {
   }
 
   private static func moved(_ kind: StoreError.Kind, _ what: String, _ path: FilePath) -> StoreError {
-    StoreError(kind, what, place: path.string, cure: "find out what copied files here, and open the vault again")
+    StoreError(kind, what, place: path.string, cure: "find out what copied files here, then open the vault again")
   }
 
   package func flush() throws(StoreError) { try connection.flush() }

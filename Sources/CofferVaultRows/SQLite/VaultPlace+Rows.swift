@@ -45,7 +45,7 @@ extension VaultPlace {
   package static func openMirror(_ path: FilePath) throws(StoreError) -> sending VaultDatabase {
     // Before the folders above it are checked: they are not the reason.
     guard try FileStatus(at: path)?.isFolder != true else {
-      throw StoreError(.denied, "a folder stands where a file should be", place: path.string, cure: "choose another path")
+      throw StoreError(.denied, "there is a folder instead of a file", place: path.string, cure: "choose another path")
     }
     var options = Connection.Options(access: .readOnly)
     options.isMirror = true

@@ -54,7 +54,7 @@ struct HostilePeerTests {
       for _ in 0..<1024 where LocalAddress.send(chunk, to: client) {}
     }
     try withExtendedLifetime(agent) {
-      try home.transcript("vault get github", err: "announces more than an agent ever sends", exit: 65)
+      try home.transcript("vault get github", err: "announces more than an agent sends", exit: 65)
       try home.transcript("vault get github --no-agent", out: "tok3n")
       try home.transcript("vault get github --key-file \(home.path)/key", out: "tok3n")
       #expect(try home.coffer("doctor").status == 2)

@@ -44,7 +44,7 @@ struct AskpassTests {
     home.environment["COFFER_ASKPASS"] = try program(home, body: "exit 1")
     try home.transcript("vault list", err: "gave no passphrase: it ended with status 1", exit: 69)
     home.environment["COFFER_ASKPASS"] = try program(home, body: "true")
-    try home.transcript("vault list", err: "nothing was typed", exit: 64)
+    try home.transcript("vault list", err: "nothing was entered", exit: 64)
     home.environment["COFFER_ASKPASS"] = home.path + "/nowhere"
     try home.transcript("vault list", err: "it cannot be started: No such file or directory", exit: 69)
     home.environment["COFFER_ASKPASS"] = try program(home, body: "head -c 5000 /dev/zero")

@@ -44,7 +44,7 @@ struct InitFaultCampaign {
     let last = try #require(syncs.lastIndex { $0.contains("/data>)") }) + 1
     for name in ["data", "state", "key"] { try FileManager.default.removeItem(atPath: "\(home.path)/\(name)") }
     let answer = try home.traced(["-e", "trace=fdatasync", "-e", "inject=fdatasync:error=EIO:when=\(last)"], command)
-    #expect(answer.status == 74 && answer.err.contains("may be lost with the power"), "\(answer)")
+    #expect(answer.status == 74 && answer.err.contains("may not survive a power failure"), "\(answer)")
     #expect(answer.err.contains("keep the new key file \(home.path)/key"), "\(answer)")
     try home.transcript("vault list --key-file \(home.path)/key -q")
   }

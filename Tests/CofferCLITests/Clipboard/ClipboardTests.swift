@@ -9,13 +9,21 @@ struct ClipboardTests {
   @Test func `a value is copied and not printed, and is cleared when its time is over`() throws {
     let fake = try FakeClipboard()
     try fake.home.transcript(
-      "vault get github ada --clip --clear-after 1", err: "note: copied the value of github/ada by xclip; cleared in 1 s")
+      "vault get github ada --clip --clear-after 1",
+      err: "note: copied the password of github (user: ada) with xclip; cleared in 1 s")
     eventually { fake.calls.count == 3 && fake.content.isEmpty }
     #expect(fake.calls.map { $0.split(separator: " by ")[0] } == ["in", "out", "in"].map { "-selection clipboard -\($0)" })
     try fake.home.transcript("vault get github -qc --clear-after 0")
     #expect(fake.content == "hunter2" && fake.calls.count == 4)
-    try fake.home.transcript("vault get github --field account -c --clear-after 0", err: "copied 'account' of github by xclip")
+    try fake.home.transcript("vault get github --field account -c --clear-after 0", err: "copied 'account' of github with xclip")
     #expect(fake.content == "ada")
+  }
+
+  @Test func `a generated password is copied and not printed`() throws {
+    let fake = try FakeClipboard()
+    let answer = try fake.home.coffer("generate --length 20 -c --clear-after 0")
+    #expect(answer.status == 0 && answer.out.isEmpty && answer.err.contains("copied the new password with xclip"))
+    #expect(fake.content.count == 20 && !answer.err.contains(fake.content))
   }
 
   @Test func `what was copied meanwhile stays`() throws {
@@ -71,7 +79,7 @@ struct ClipboardTests {
     let fake = try FakeClipboard("cat; cat >&2; exit 3")
     try fake.home.transcript(
       "vault get github -c --clear-after 86333",
-      err: "xclip failed with status 3; if it copied the value all the same, the clipboard is cleared now\n  try: run xclip",
+      err: "xclip failed with status 3; if it copied the value anyway, the clipboard is cleared now\n  try: run xclip",
       exit: 74)
     eventually { FakeClipboard.keeper(86_333) == nil }
     try fake.install("xclip", "exec 0<&-; exit 0")
@@ -88,11 +96,11 @@ struct ClipboardTests {
     let fake = try fake(andThen: more)
     try fake.home.transcript(
       "vault get github -c --clear-after \(seconds)",
-      err: "xclip failed with \(said); if it copied the value all the same, the clipboard is cleared now", exit: 74)
+      err: "xclip failed with \(said); if it copied the value anyway, the clipboard is cleared now", exit: 74)
     eventually { fake.content.isEmpty }
     eventually { FakeClipboard.keeper(seconds) == nil }
     #expect(fake.home.exists("copied"))
-    try fake.home.transcript("vault get github -c --clear-after 0", err: "copied the value all the same, it stays", exit: 74)
+    try fake.home.transcript("vault get github -c --clear-after 0", err: "copied the value anyway, it stays", exit: 74)
   }
 
   @Test(arguments: [
@@ -125,7 +133,7 @@ struct ClipboardTests {
     #expect(try child.wait() == 128 + signal)
     #expect(
       try fake.home.content("err")
-        == "coffer: interrupted; if xclip copied the value all the same, the clipboard is cleared now\n")
+        == "coffer: interrupted; if xclip copied the value anyway, the clipboard is cleared now\n")
     eventually { fake.content.isEmpty }
     eventually { FakeClipboard.keeper(seconds) == nil }
     let tool = try fake.home.content("tool").trimmingCharacters(in: .newlines)
@@ -137,15 +145,15 @@ struct ClipboardTests {
     let home = fake.home
     home.environment["PATH"] = home.path
     try home.transcript(
-      "vault get github -c", err: "none of the programs that reach the clipboard is installed: xclip, xsel\n  try: install xclip",
+      "vault get github -c", err: "no clipboard program is installed: xclip, xsel\n  try: install xclip",
       exit: 1)
     home.environment["WAYLAND_DISPLAY"] = "wayland-0"
     try home.transcript("vault get github -c", err: "wl-copy, xclip, xsel\n  try: install wl-clipboard", exit: 1)
     try home.transcript(
-      "vault get github -c --clipboard wl-copy", err: "wl-copy, which reaches the clipboard, is not installed", exit: 1)
+      "vault get github -c --clipboard wl-copy", err: "wl-copy is not installed", exit: 1)
     home.environment["DISPLAY"] = nil
     home.environment["WAYLAND_DISPLAY"] = nil
-    try home.transcript("vault get github -c", err: "there is no clipboard: no WAYLAND_DISPLAY or DISPLAY", exit: 1)
+    try home.transcript("vault get github -c", err: "there is no clipboard: WAYLAND_DISPLAY and DISPLAY are not set", exit: 1)
   }
 
   @Test func `the session, the environment and the option choose the tool, each before the one before it`() throws {
@@ -153,15 +161,15 @@ struct ClipboardTests {
     let home = fake.home
     for name in ["xsel", "wl-copy"] { try fake.install(name, "echo \"$*\" > '\(home.path)/\(name).log'; cat > /dev/null") }
     home.environment["WAYLAND_DISPLAY"] = "wayland-0"
-    try home.transcript("vault get github -c --clear-after 0", err: "by wl-copy; it is not cleared")
+    try home.transcript("vault get github -c --clear-after 0", err: "with wl-copy; it will not be cleared")
     // It reports that it has no option for secrets.
     #expect(try home.content("wl-copy.log") == "--type text/plain\n")
     home.environment["COFFER_CLIPBOARD"] = "xsel"
-    try home.transcript("vault get github -c --clear-after 0", err: "by xsel")
+    try home.transcript("vault get github -c --clear-after 0", err: "with xsel")
     #expect(try home.content("xsel.log") == "--clipboard --input\n")
-    try home.transcript("vault get github -c --clear-after 0 --clipboard xclip", err: "by xclip")
+    try home.transcript("vault get github -c --clear-after 0 --clipboard xclip", err: "with xclip")
     home.environment["COFFER_CLIPBOARD"] = "pbcopy"
-    try home.transcript("vault get github -c", err: "COFFER_CLIPBOARD names no clipboard that is known", exit: 64)
+    try home.transcript("vault get github -c", err: "COFFER_CLIPBOARD names an unknown clipboard", exit: 64)
   }
 
   @Test func `wl-copy is told that it gets a password where it knows the option`() throws {

@@ -73,10 +73,10 @@ struct DisplayTests {
     }
     func selection(_ name: String) throws -> String { try home.program(["xclip", "-selection", name, "-out"])?.out ?? "" }
     try copy("primary text", ["xclip", "-selection", "primary", "-in"], home)
-    try home.transcript("vault get github -c --clear-after 0 --clipboard \(tool)", err: "by \(tool); it is not cleared")
+    try home.transcript("vault get github -c --clear-after 0 --clipboard \(tool)", err: "with \(tool); it will not be cleared")
     // xsel owns it shortly after it has ended.
     try eventually { try selection("clipboard") == "grüße 2" }
-    try home.transcript("vault get github -c --clear-after 1 --clipboard \(tool)", err: "by \(tool); cleared in 1 s")
+    try home.transcript("vault get github -c --clear-after 1 --clipboard \(tool)", err: "with \(tool); cleared in 1 s")
     try eventually { try selection("clipboard").isEmpty }
     #expect(try selection("primary") == "primary text")
     withExtendedLifetime(display) {}
@@ -90,7 +90,7 @@ struct DisplayTests {
     func content() throws -> String { try home.program(["wl-paste", "--no-newline"])?.out ?? "" }
     try home.transcript("vault get github -qc --clear-after 0")
     #expect(try content() == "grüße 2")
-    try home.transcript("vault get github -c --clear-after 1", err: "by wl-copy; cleared in 1 s")
+    try home.transcript("vault get github -c --clear-after 1", err: "with wl-copy; cleared in 1 s")
     try eventually { try content().isEmpty }
     withExtendedLifetime(display) {}
   }

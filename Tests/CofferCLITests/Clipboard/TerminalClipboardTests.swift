@@ -54,8 +54,8 @@ struct TerminalClipboardTests {
       #expect(terminal.shown.contains("52;c;") == (status == 0))
     }
     try home.transcript(
-      "vault get github -c --clipboard osc52 --clear-after 5", err: "a terminal does not tell what its clipboard holds", exit: 64)
-    try home.transcript("vault get github -c", err: "no terminal that could have one", exit: 1)
+      "vault get github -c --clipboard osc52 --clear-after 5", err: "the terminal's clipboard cannot be read", exit: 64)
+    try home.transcript("vault get github -c", err: "there is no terminal", exit: 1)
     try home.transcript("vault get github -c --clipboard osc52", err: "could not open the terminal for its clipboard", exit: 74)
     home.environment["TERM"] = "dumb"
     let terminal = try PseudoTerminal()

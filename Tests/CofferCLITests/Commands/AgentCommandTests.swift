@@ -34,11 +34,11 @@ struct AgentCommandTests {
     #expect(try home.listed() == ["github/alice"])
     #expect(try home.listed("vault find ALI") == ["github/alice"])
     try home.transcript("vault set github bob --create", in: "b")
-    try home.transcript("vault set github bob --create", in: "c", err: "there is such an item already", exit: 73)
+    try home.transcript("vault set github bob --create", in: "c", err: "the item already exists", exit: 73)
     try home.transcript("vault get github", err: "2 items match: alice, bob", exit: 2)
     #expect(try home.coffer("vault show github bob --reveal").out.contains("value     b"))
     try home.transcript("vault delete github bob")
-    try home.transcript("vault delete github bob", err: "no such item", exit: 1)
+    try home.transcript("vault delete github bob", err: "no item with this name", exit: 1)
     try home.transcript("set token --domain coffer", in: "s")
     try home.transcript("get token", out: "s")
     try home.transcript("set theme dark --plain")
@@ -50,7 +50,8 @@ struct AgentCommandTests {
     try home.transcript("unlock --quiet --key-file \(home.path)/key")
     try home.transcript("vault get github", out: "tok3n")
     try home.transcript("agent stop")
-    try home.transcript("agent stop", err: "no agent is running", exit: 1)
+    let again = try home.coffer("agent stop")
+    #expect(again.status == 1 && again.err == "coffer: no agent is running (\(home.path)/run/agent.sock)\n", "\(again.err)")
     try home.transcript("lock")
     try home.transcript("vault get github", err: "there is nothing to unlock it with", exit: 69)
   }
@@ -78,7 +79,7 @@ struct AgentCommandTests {
     let status = try status(home)
     #expect(status["running"] as? Bool == true && status["idle"] as? Int == 3000 && status["lifetime"] as? Int == 7200)
     #expect((status["unlocked"] as? String)?.count == 32 && status["locked"] is NSNull)
-    try home.transcript("agent run --detach", err: "an agent is running", exit: 73)
+    try home.transcript("agent run --detach", err: "an agent is already running", exit: 73)
     try home.transcript("agent run --detach --idle soon", err: "--idle", exit: 64)
     stop(home)
     #expect(try home.coffer("status").out.contains("agent    none; coffer unlock starts one"))
@@ -216,8 +217,8 @@ struct AgentCommandTests {
     try home.transcript("agent install --idle 30m", err: "systemctl --user enable --now coffer-agent")
     let unit = try home.content(name)
     #expect(unit.contains("agent run --idle 30m\n") && unit.contains("Environment=COFFER_HOME=\(home.path)\n"))
-    try home.transcript("agent install --idle 30m", err: "there already")
-    try home.transcript("agent install", err: "another unit stands there", exit: 73)
+    try home.transcript("agent install --idle 30m", err: "already exists")
+    try home.transcript("agent install", err: "another unit is already there", exit: 73)
     try home.transcript("agent install --replace --quiet")
     #expect(try home.coffer("agent install --print").out == home.content(name))
     let verify = ["/usr/bin/systemd-analyze", "/bin/systemd-analyze"].first(where: FileManager.default.isExecutableFile)
@@ -250,9 +251,9 @@ struct AgentCommandTests {
     home.environment["COFFER_VAULT"] = "\(home.path)/\u{E9}.vault"
     try home.transcript("agent install --quiet")
     home.environment["COFFER_VAULT"] = "\(home.path)/e\u{301}.vault"
-    try home.transcript("agent install", err: "another unit stands there", exit: 73)
+    try home.transcript("agent install", err: "another unit is already there", exit: 73)
     home.environment["COFFER_VAULT"] = "\(home.path)/a\nExecStartPre=b"
-    try home.transcript("agent install --print", err: "COFFER_VAULT has a control character in it", exit: 64)
+    try home.transcript("agent install --print", err: "COFFER_VAULT contains a control character", exit: 64)
   }
 
   @Test
@@ -267,7 +268,7 @@ struct AgentCommandTests {
       chmod("\(home.path)/\(path)", 0o755)
     }
     chmod(folder, 0o775)
-    try home.transcript("agent install --replace", err: "mode 0775 lets others than the owner write to a parent folder", exit: 77)
+    try home.transcript("agent install --replace", err: "mode 0775 lets other users write to a parent folder", exit: 77)
     #expect(try home.content("dotfiles/coffer-agent.service") == "old\n")
     chmod(folder, 0o755)
     try home.transcript("agent install --replace --quiet")

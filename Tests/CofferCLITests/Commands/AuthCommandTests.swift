@@ -148,20 +148,38 @@ struct AuthCommandTests {
       try home.transcript("login github.com --with-token", in: token, err: "control character", exit: 64)
     }
     try home.transcript("login github.com", err: "no terminal to ask at", exit: 64)
-    try home.transcript(
-      "login https://github.com/ada --with-token", in: "t", err: "a host is a name without a path", exit: 64)
+    for host in ["coffer.auth", "coffer.auth.provider"] {
+      try home.transcript("login \(host) --account a --with-token", in: "t", err: "is Coffer's own", exit: 64)
+    }
+    for (host, cure) in [
+      ("https://github.com/ada", "coffer login github.com"), ("https://u:p4ss@H.example/x", "coffer login h.example"),
+      ("u@h.example:8443", "coffer login h.example:8443"), ("https://u:p4/ss@h.example", "the host alone"),
+      ("github.com#x", "coffer login github.com"), (#"x\y"#, "the host alone"),
+    ] {
+      let answer = try home.coffer("login '\(host)' --with-token", in: Data("t".utf8))
+      #expect(answer.status == 64 && answer.err == "coffer: a host has no path or user\n  try: \(cure)\n", "\(answer.err)")
+    }
+    try home.transcript("login h.example:443 --with-token -q", in: "t")
+    try home.transcript("token h.example", out: "t")
+    try home.transcript("logout h.example -q")
     try home.transcript("login github.com --with-token --expires yesterday", in: "t", err: "--expires", exit: 64)
     try home.transcript(
       "login github.com --with-token --passphrase-file -", in: "t", err: "standard input", exit: 64)
-    try home.transcript("logout --all --account a", err: "exclude each other", exit: 64)
+    try home.transcript("logout --all --account a", err: "give --all or --account, not both", exit: 64)
     try home.transcript("vault list", out: "")
   }
 
-  @Test func `git is set up once its helper is there to be started`() throws {
+  @Test func `git is set up with the whole path of its helper, which is installed if it is missing`() throws {
+    guard access("/usr/bin/git", X_OK) == 0 else { try Test.skip(without: "git") }
     let home = try Home()
     home.environment["HOME"] = home.path
-    try home.transcript("install --git", err: "try: coffer install", exit: 1)
-    #expect(!home.exists(".gitconfig"))
+    _ = try home.file(".gitconfig", "[credential]\n\thelper = cache\n")
+    for (options, prefix) in [("", ".local"), ("", ".local"), (" --prefix \(home.path)/p", "p")] {
+      #expect(try home.coffer("install --git" + options).status == 0)
+      let helper = "\(prefix)/bin/git-credential-coffer"
+      let setting = "[credential]\n\thelper = cache\n\thelper = \(home.path)/\(helper)\n"
+      #expect(try home.exists(helper) && home.content(".gitconfig") == setting)
+    }
   }
 
   @Test
@@ -169,7 +187,7 @@ struct AuthCommandTests {
     let home = try Home.withVault()
     try home.transcript("vault set github.com default", in: "my password")
     try home.transcript("status --logins", err: "nobody is logged in", exit: 1)
-    try home.transcript("login github.com --with-token", in: "t", err: "an item of that name which is no login", exit: 77)
+    try home.transcript("login github.com --with-token", in: "t", err: "the vault's item of this name is not a login", exit: 77)
     try home.transcript("login github.com --account ada --with-token --quiet", in: "t")
     try home.transcript("logout github.com --all --quiet")
     try home.transcript("vault get github.com default", out: "my password")

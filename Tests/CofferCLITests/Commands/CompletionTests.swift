@@ -49,6 +49,8 @@ struct CompletionTests {
     // A combining mark after the slash forms one character with it, but still ends the service.
     #expect(try offers(home, "run --env X=coffer://github/\u{301}") == ["X=coffer://github/ada", "X=coffer://github/bob"])
     #expect(try offers(home, "vault slot remove ''").map(\.count) == [32])
+    try home.transcript("vault use -q team /tmp/team")
+    #expect(try offers(home, "copy github --to-vault ''") == ["team"])
     home.locked()
     #expect(try offers(home, "vault get ''").isEmpty)
     #expect(try offers(home, "get ''") == ["volume"])
@@ -69,7 +71,7 @@ struct CompletionTests {
     #expect(try offers(home, "vault get --pass").contains("--passphrase-file"))
     #expect(try offers(home, "vault list --sort ''") == ["name", "modified", "expires"])
     #expect(try offers(home, "vault get a --clipboard ''").contains("osc52"))
-    for line in ["--vault ''", "vault set a --vault ''", "vault mirror ''"] {
+    for line in ["--vault ''", "vault set a --vault ''", "vault mirror ''", "set a --file ''", "get a --key-file ''"] {
       #expect(try home.coffer("---complete zsh \(line)").out == "files\n", "\(line)")
     }
     // The line of another program begins at its first word.

@@ -77,7 +77,7 @@ struct InjectCommandTests {
     let home = try home()
     let out = try home.file("out", "before")
     for (template, words, status) in [
-      ("x {{ coffer://github/ada }} {{ coffer://github/bob }}", "'coffer://github/bob': the vault has no such item", 1),
+      ("x {{ coffer://github/ada }} {{ coffer://github/bob }}", "'coffer://github/bob': no item with this name", 1),
       ("\n{{ coffer://a/b/c/d }}", "line 2: the reference", 64),
       ("\n\n{{ coffer://github/ada }\n}}", "line 3: a reference has no '}}'", 64),
       ("{{ coffer://github/ada", "has no '}}'", 64),
@@ -85,10 +85,10 @@ struct InjectCommandTests {
       try home.transcript("inject -o \(out)", in: template, err: words, exit: status)
       #expect(try home.content("out") == "before")
     }
-    try home.transcript("inject -i \(home.path)/none", err: "the file is not there", exit: 74)
+    try home.transcript("inject -i \(home.path)/none", err: "the file does not exist", exit: 74)
     home.locked()
     try home.transcript("inject -o \(out)", in: "{{ coffer://github }}", err: "nothing to unlock it with", exit: 69)
-    try home.transcript("inject --passphrase-file -", in: "x", err: "would come from standard input", exit: 64)
+    try home.transcript("inject --passphrase-file -", in: "x", err: "cannot both come from standard input", exit: 64)
     #expect(try home.content("out") == "before")
   }
 }

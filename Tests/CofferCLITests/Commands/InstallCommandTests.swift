@@ -57,7 +57,7 @@ struct InstallCommandTests {
     _ = try home.file("p/bin/keyring", "#!/bin/sh\n")
     #expect(try home.coffer("install -q --prefix \(home.path)/p").status == 0)
     #expect(try home.content("p/bin/keyring") == "#!/bin/sh\n")
-    try home.transcript("install -q --keyring --prefix \(home.path)/p", err: "something else has the name already", exit: 73)
+    try home.transcript("install -q --keyring --prefix \(home.path)/p", err: "another file has this name", exit: 73)
     try FileManager.default.removeItem(atPath: home.path + "/p/bin/keyring")
     let answer = try home.coffer("install -q --keyring --prefix \(home.path)/p")
     #expect(answer.status == 0 && answer.out.contains("linked  \(home.path)/p/bin/keyring\n"), "\(answer.err)")
@@ -77,7 +77,7 @@ struct InstallCommandTests {
   func `what somebody else put there is left alone`() throws {
     let home = try Home()
     _ = try home.file("p/bin/git-credential-coffer", "#!/bin/sh\n")
-    try home.transcript("install --prefix \(home.path)/p", err: "something else has the name already", exit: 73)
+    try home.transcript("install --prefix \(home.path)/p", err: "another file has this name", exit: 73)
     #expect(try !home.exists("p/bin/coffer") && home.content("p/bin/git-credential-coffer") == "#!/bin/sh\n")
     #expect(try home.coffer("install --replace --prefix \(home.path)/p").status == 0)
     home.environment["HOME"] = home.path
@@ -92,7 +92,7 @@ struct InstallCommandTests {
     let long = machineCode + Data(repeating: UInt8(ascii: "d"), count: 100_000)
     for foreign in [script, Data(), machineCode, long, long + Data("docker-credential-coffe".utf8)] {
       _ = try home.file("p/bin/coffer", foreign)
-      try home.transcript("install -q --prefix \(home.path)/p", err: "something else has the name already", exit: 73)
+      try home.transcript("install -q --prefix \(home.path)/p", err: "another file has this name", exit: 73)
       #expect(try Data(contentsOf: URL(fileURLWithPath: home.path + "/p/bin/coffer")) == foreign)
       #expect(!home.exists("p/lib"))
     }
@@ -119,7 +119,7 @@ struct InstallCommandTests {
     #expect(answer.status == 0 && answer.out.contains("removed  \(home.path)/p/bin/coffer\n"), "\(answer.err)")
     let left = try FileManager.default.subpathsOfDirectory(atPath: home.path + "/p").sorted()
     #expect(left == ["bin", "bin/other", "share", "share/man", "share/man/man1", "share/man/man1/other.1"])
-    try home.transcript("install --remove --prefix \(home.path)/p", err: "no coffer install put anything there", exit: 1)
+    try home.transcript("install --remove --prefix \(home.path)/p", err: "coffer install has put nothing there", exit: 1)
   }
 
   @Test
@@ -127,9 +127,9 @@ struct InstallCommandTests {
     let home = try Self.installed()
     _ = try home.file("p/share/man/man1/coffer.1", "mine\n")
     try home.transcript(
-      "install --remove --prefix \(home.path)/p", err: "this is not what coffer install put there; nothing was removed", exit: 77)
+      "install --remove --prefix \(home.path)/p", err: "coffer install did not put this there; nothing was removed", exit: 77)
     #expect(try home.exists("p/bin/coffer") && home.content("p/share/man/man1/coffer.1") == "mine\n")
-    try home.transcript("install -q --prefix \(home.path)/p", err: "something else has the name already", exit: 73)
+    try home.transcript("install -q --prefix \(home.path)/p", err: "another file has this name", exit: 73)
     #expect(try home.coffer("install -q --replace --prefix \(home.path)/p").status == 0)
     #expect(try home.coffer("install --remove -q --prefix \(home.path)/p").status == 0 && !home.exists("p"))
   }
@@ -175,7 +175,7 @@ struct InstallCommandTests {
     }
     for mode in [0o664, 0o646] as [mode_t] {
       chmod(list, mode)
-      try refuse("can be written by others than its owner")
+      try refuse("can be written by other users")
     }
     chmod(list, 0o644)
     if geteuid() == 0 {
@@ -194,7 +194,8 @@ struct InstallCommandTests {
     let share = home.path + "/p/share"
     try FileManager.default.moveItem(atPath: share, toPath: home.path + "/out")
     try FileManager.default.createSymbolicLink(atPath: share, withDestinationPath: "../out")
-    try home.transcript("install --remove --prefix \(home.path)/p", err: "a link on the way leads out of the prefix", exit: 77)
+    try home.transcript(
+      "install --remove --prefix \(home.path)/p", err: "a symbolic link in the path leads out of the prefix", exit: 77)
     #expect(home.exists("out/man/man1/coffer.1") && home.exists("p/bin/coffer"))
     unlink(share)
     try FileManager.default.moveItem(atPath: home.path + "/out", toPath: home.path + "/p/other")

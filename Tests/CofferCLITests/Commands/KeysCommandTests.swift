@@ -99,9 +99,9 @@ struct KeysCommandTests {
       #expect(answer.status == Int32(status) && answer.out.isEmpty && !answer.err.contains("Coding"), "\(text): \(answer.err)")
     }
     try home.transcript(
-      "doctor --keys -", in: #"{"version":1,"keys":[{}]}"#, err: "this is no schema: 'keys[0].name' is missing", exit: 65)
+      "doctor --keys -", in: #"{"version":1,"keys":[{}]}"#, err: "this is not a schema: 'keys[0].name' is missing", exit: 65)
     try home.transcript("doctor --keys -", in: #"{"version":1,"keys":[]}"#, err: "0 keys declared\n")
-    try home.transcript("doctor --keys \(home.path)/none.json", err: "the file is not there", exit: 74)
+    try home.transcript("doctor --keys \(home.path)/none.json", err: "the file does not exist", exit: 74)
     #expect(try home.coffer("doctor --keys /dev/zero").status == 64)
   }
 }

@@ -82,7 +82,7 @@ import Testing
     try login.answer(server)
     let end = try login.command.end()
     #expect(end.status == 69 && end.err.contains("the vault is locked"), "\(end)")
-    #expect(end.err.contains("the server has taken them back"), "\(end.err)")
+    #expect(end.err.contains("the server has revoked them"), "\(end.err)")
     home.environment["COFFER_KEY_FILE"] = key
     try home.transcript("status --logins", err: "nobody is logged in", exit: 1)
     try home.logIn(server)
@@ -123,7 +123,7 @@ import Testing
     try home.transcript("login \(Home.host) --account ada --with-token --quiet", in: "by hand")
     try server.letGo()
     let end = try refresh.end()
-    #expect(end.status != 0 && end.err.contains("another login, or a logout, came while the token was renewed"), "\(end)")
+    #expect(end.status != 0 && end.err.contains("a login or logout happened while the token was renewed"), "\(end)")
     try home.transcript("token", out: "by hand")
   }
 
@@ -144,7 +144,7 @@ import Testing
     try server.letGo()
     let end = try refresh.end()
     #expect(end.status == 69 && end.err.contains("the vault is locked"), "\(end)")
-    #expect(end.err.contains("the server has taken it back") && end.err.contains("try: coffer login \(Home.host)"), "\(end)")
+    #expect(end.err.contains("the server has revoked it") && end.err.contains("try: coffer login \(Home.host)"), "\(end)")
     #expect(try server.control("counts")["revoke"] == 1)
     home.environment["COFFER_KEY_FILE"] = key
     #expect(try home.coffer("token --fresh").status == 77)

@@ -34,9 +34,10 @@ struct NameTests {
     try home.transcript("set a/b", in: "again")
     #expect(try home.listed() == ["a/b"])
     try home.transcript("set --service a --account b", in: "divided")
-    try home.transcript("get a/b", err: "this is a service, and an item of the service 'a' too", exit: 2)
+    try home.transcript("get a/b", err: "this is both a service and an item of the service 'a'", exit: 2)
     try home.transcript("get a b", out: "divided")
     try home.transcript("set work/", in: "x", err: "ends with a slash", exit: 64)
+    try home.transcript("get --service a", err: "did you mean a/b?", exit: 1)
   }
 
   @Test func `names of hosts have no case, other names do`() throws {
@@ -45,6 +46,7 @@ struct NameTests {
     try home.transcript("get github.com", out: "1")
     try home.transcript("get GITHUB.com/ada", out: "1")
     try home.transcript("set github.COM/ada", in: "2")
+    try home.transcript("set --service GITHUB.com --account ada", in: "3")
     #expect(try home.listed() == ["GitHub.com/ada"])
     try home.transcript("get GitHub.com/Ada", err: "no item", exit: 1)
     try home.transcript("set Bank", in: "3")
@@ -57,7 +59,7 @@ struct NameTests {
     try home.transcript("get lab", err: "did you mean gitlab.com?", exit: 1)
     let terminal = try PseudoTerminal()
     let child = try terminal.coffer("get lab", in: home)
-    terminal.shows("'lab' is taken for gitlab.com/ada")
+    terminal.shows("using gitlab.com/ada for 'lab'")
     terminal.shows("1\r\n")
     #expect(try child.wait() == 0)
   }
@@ -74,20 +76,83 @@ struct NameTests {
   @Test func `a folder is renamed and deleted as a whole, all or none`() throws {
     let home = try Home.withVault()
     for name in ["work/aws/root", "work/x", "workshop/y", "old/x"] { try home.transcript("set \(name)", in: name) }
-    try home.transcript("rename work/ old/", err: "--replace takes the place", exit: 73)
+    try home.transcript("rename work/ old/", err: "'old/x': the item already exists", exit: 73)
     #expect(try home.listed() == ["old/x", "work/x", "work/aws/root", "workshop/y"])
     try home.transcript("rename work/ new/")
     #expect(try home.listed() == ["new/x", "new/aws/root", "old/x", "workshop/y"])
     try home.transcript("get new/aws/root", out: "work/aws/root")
     #expect(try home.coffer("history new/x").status == 0)
-    try home.transcript("delete -r new", err: "-r takes a folder, which ends with a slash", exit: 64)
-    try home.transcript("delete -r nothing/", err: "the vault has nothing below this name", exit: 1)
-    try home.transcript("delete -r new/")
+    for line in ["delete new/", "show new/"] {
+      try home.transcript(
+        line, err: "this is a folder, not an item\n  try: coffer list new/ shows its items, coffer delete -r new/", exit: 1)
+    }
+    try home.transcript("delete -r nothing/", err: "the vault has no items below this name", exit: 1)
+    try home.transcript("delete -r new")
     #expect(try home.listed() == ["old/x", "workshop/y"])
-    try home.transcript("undelete new/x")
+    try home.transcript("undelete new/")
+    #expect(try home.listed() == ["new/x", "new/aws/root", "old/x", "workshop/y"])
+    try home.transcript("delete new/aws/root --forever")
     try home.transcript("rename old/x gone/x")
     try home.transcript("copy gone/x kept/x")
     #expect(try home.listed() == ["gone/x", "kept/x", "new/x", "workshop/y"])
+  }
+
+  @Test func `the top folder is dropped by a slash, unless an item would lose its service`() throws {
+    let home = try Home.withVault()
+    for name in ["web/a.example/ada", "web/b/x"] { try home.transcript("set \(name)", in: "v") }
+    try home.transcript("rename web/ ''", err: "or give / for the top", exit: 64)
+    try home.transcript("rename web/ /")
+    #expect(try home.listed() == ["a.example/ada", "b/x"])
+    try home.transcript("rename b/ /", err: "'b/x' is in b/ itself, and would have no service at the top", exit: 64)
+  }
+
+  @Test func `a whole account, or the end of a name behind a slash, goes before another part, for history too`() throws {
+    let home = try Home.withVault()
+    for name in ["work/new", "work/newer", "job/db/prod"] { try home.transcript("set \(name)", in: name) }
+    try home.transcript("get db/prod", err: "did you mean job/db/prod?", exit: 1)
+    for (line, name) in [("get new", "work/new"), ("get db/prod", "job/db/prod"), ("history newe", "work/newer")] {
+      let terminal = try PseudoTerminal()
+      let child = try terminal.coffer(line, in: home)
+      terminal.shows("using \(name) for '")
+      terminal.showsAll()
+      #expect(try child.wait() == 0)
+    }
+    #expect(try home.listed("find job/") == ["job/db/prod"])
+    #expect(try home.listed("find db/PR") == ["job/db/prod"])
+  }
+
+  @Test func `a folder is not renamed to names that two of its items need`() throws {
+    let home = try Home.withVault()
+    for name in ["a/x", "a/b/x"] { try home.transcript("set \(name)", in: name) }
+    try home.transcript("rename a/ a/b/", err: "'a/b/x': two items of the folder need this name", exit: 73)
+    try home.transcript("rename a/ a/", err: "the folder already has that name", exit: 64)
+    try home.transcript("rename a/ c", err: "end the new name with a slash too", exit: 64)
+    #expect(try home.listed() == ["a/x", "a/b/x"])
+  }
+
+  @Test func `an item moves or is copied into a folder under its account`() throws {
+    let home = try Home.withVault()
+    try home.transcript("set a/x", in: "1")
+    try home.transcript("rename a/x b/")
+    try home.transcript("copy b c/")
+    #expect(try home.listed() == ["b/x", "c/x"])
+  }
+
+  @Test func `a folder's host has no case, its other parts do`() throws {
+    let home = try Home.withVault()
+    for name in ["github.com/ada", "github.com/Foo/x", "work/a.b/q"] { try home.transcript("set \(name)", in: "v") }
+    for word in ["github.com/foo", "Work"] { #expect(try home.listed("list \(word)") == []) }
+    try home.transcript("rename GITHUB.com/ gh/")
+    #expect(try home.listed() == ["gh/ada", "gh/Foo/x", "work/a.b/q"])
+  }
+
+  @Test func `a folder that is too large for the agent is renamed in this process`() throws {
+    let home = try Home.withVault()
+    let items = (0...4096).map { #"{"service":"work","account":"\#($0)","value":"v"}"# }.joined(separator: ",")
+    #expect(try home.coffer("import -q --from json -", in: Data("[\(items)]".utf8)).status == 0)
+    try home.transcript("unlock --quiet")
+    try home.transcript("rename work/ old/", err: "does not take this many items at once")
+    #expect(try home.coffer("list old/").out.split(separator: "\n").count == 4097)
   }
 
   @Test func `a terminal is asked with a count before a folder goes`() throws {
@@ -104,6 +169,18 @@ struct NameTests {
       #expect(try child.wait() == 64)
     }
     #expect(try home.listed() == ["work/a", "work/b"])
+    for (line, said) in [
+      ("delete -r work", "deleted 2 items below work/; coffer undelete work/ brings them back"),
+      ("undelete work/", "restored 2 items below work/"),
+    ] {
+      let terminal = try PseudoTerminal()
+      let child = try terminal.coffer(line, in: home)
+      terminal.shows("2 items below work/?")
+      terminal.type("y\n")
+      terminal.shows(said)
+      #expect(try child.wait() == 0)
+    }
+    #expect(try home.listed() == ["work/a", "work/b"])
   }
 
   @Test(arguments: [
@@ -117,7 +194,7 @@ struct NameTests {
     ("vault deleted", "coffer list --deleted"), ("vault name list", "coffer vault use"), ("defaults watch d", "coffer watch"),
     ("defaults explain d k", "coffer show KEY --domain DOMAIN"), ("agent start", "coffer agent run --detach"),
     ("agent status", "coffer status"), ("provider show x", "coffer provider list"), ("--json --home d vault init", "coffer init"),
-    ("secret-service uninstall", "coffer secret-service install --remove"),
+    ("secret-service uninstall", "coffer secret-service install --remove"), ("grep x", "coffer find --values"),
   ])
   func `a retired word gets an error that names the new one`(line: String, new: String) throws {
     let answer = try Home().coffer(line)

@@ -21,9 +21,9 @@ struct RouterCommandTests {
     #expect(try home.listed("list") == ["github.com/ada", "theme"])
     try home.transcript("list --plain --json", out: #"[{"key":"theme","store":"defaults"}]"# + "\n")
     try home.transcript("delete github.com/ada")
-    try home.transcript("get github.com/ada", err: "the vault has no item of this service", exit: 1)
+    try home.transcript("get github.com/ada", err: "no item with this name", exit: 1)
     try home.transcript("delete theme")
-    try home.transcript("delete theme", err: "coffer: 'theme': the vault has no item", exit: 1)
+    try home.transcript("delete theme", err: "coffer: 'theme': no item", exit: 1)
   }
 
   @Test
@@ -37,7 +37,7 @@ struct RouterCommandTests {
       "get token --domain app --json", out: #"{"domain":"app","key":"token","store":"vault","type":"","value":"tok"}"# + "\n")
     try home.transcript("vault get app token", out: "tok")
     #expect(try home.listed("list --domain app") == ["size", "token"])
-    try home.transcript("get token", err: "the vault has no item of this service", exit: 1)
+    try home.transcript("get token", err: "no item with this name", exit: 1)
     try home.transcript("get app/token --domain app", err: "nothing is stored in domain 'app'", exit: 1)
     try home.transcript("get app token --domain app", err: "a key of a domain is one word", exit: 64)
     try home.transcript("delete token --domain app")
@@ -76,7 +76,7 @@ struct RouterCommandTests {
   func `--plain for a secret is refused: sensitivity only rises`() throws {
     let home = try Home.withVault()
     try home.transcript("set token", in: "tok")
-    try home.transcript("set token x --plain", err: "the name is that of a secret in the vault", exit: 77)
+    try home.transcript("set token x --plain", err: "a secret in the vault has this name", exit: 77)
     #expect(!home.exists("config/coffer.plist"))
   }
 
@@ -112,7 +112,7 @@ struct RouterCommandTests {
     try home.transcript("get token --domain coffer", out: "key")
     try home.transcript("get token/ada", out: "item")
     try home.transcript("get --service token --account ada", out: "item")
-    try home.transcript("get --service token", err: "the vault has no such item", exit: 1)
+    try home.transcript("get --service token", err: "no item with this name", exit: 1)
   }
 
   @Test
@@ -122,13 +122,39 @@ struct RouterCommandTests {
     try home.transcript("defaults write coffer token x")
     let listed = try home.coffer("list --domain coffer")
     #expect(listed.status == 65 && listed.err.contains("both in the property list and in the vault"))
-    try home.transcript("set token --secret", err: "both in the property list and in the vault", exit: 65)
+    for line in ["set token --secret", "set token y", "set token", "delete token"] {
+      try home.transcript(line, in: "y", err: "both in the property list and in the vault", exit: 65)
+    }
     let shown = try home.coffer("show token")
     #expect(shown.status == 65)
     #expect(shown.err.contains("'coffer defaults delete coffer token' keeps the secret"))
     #expect(shown.out.contains("coffer/token: a secret") && !shown.out.contains("tok\n"))
     try home.transcript("delete --service coffer --account token")
     try home.transcript("get token", out: "x")
+  }
+
+  @Test
+  func `a key of one store does not get a name that the other store has`() throws {
+    let home = try Home.withVault()
+    try home.transcript("set token --domain app", in: "tok")
+    try home.transcript("set theme light --domain app --plain")
+    for verb in ["rename", "copy"] {
+      try home.transcript("\(verb) token theme --domain app --replace", err: "a preference has this name", exit: 73)
+      try home.transcript("\(verb) theme token --domain app --replace", err: "a secret in the vault has this name", exit: 77)
+    }
+    #expect(try home.listed("list --domain app") == ["theme", "token"])
+  }
+
+  @Test
+  func `a secret for a name that an item and a preference have is stored in neither`() throws {
+    let home = try Home.withVault()
+    try home.transcript("set --service apikey", in: "item")
+    try home.transcript("defaults write coffer apikey old")
+    try home.transcript("set apikey", in: "hush", err: "--plain for the preference, coffer set --service apikey", exit: 2)
+    try home.transcript("get --service apikey", out: "item")
+    #expect(try home.coffer("show apikey").err.contains("an item of the vault has this name too"))
+    try home.transcript("set apikey --plain", in: "new")
+    try home.transcript("get apikey", out: "new")
   }
 
   @Test

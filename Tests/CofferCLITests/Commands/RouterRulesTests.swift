@@ -24,7 +24,7 @@ struct RouterRulesTests {
     try home.transcript("set key 00ff --plain --type data")
     try home.transcript("set key 0A")
     try home.transcript("get key", out: "\n")
-    try home.transcript("set key", in: "text")
+    try home.transcript("set key", in: "text", err: "readable in")
     try home.transcript("defaults read coffer key", out: "<74657874>\n")
   }
 
@@ -67,7 +67,7 @@ struct RouterRulesTests {
     home.environment["COFFER_KEY_FILE"] = other.path + "/key"
     try home.transcript("set theme dark --plain", err: "whether the vault holds it too is unknown: wrong key file")
     home.environment["COFFER_KEY_FILE"] = home.path + "/key"
-    try home.transcript("set token new --plain", err: "the name is that of a secret in the vault", exit: 77)
+    try home.transcript("set token new --plain", err: "a secret in the vault has this name", exit: 77)
     try home.transcript("set token new", err: "was given as an argument", exit: 64)
   }
 
@@ -159,7 +159,7 @@ struct RouterRulesTests {
     try home.transcript("set token --domain coffer", in: "tok")
     try home.transcript("delete theme")
     try home.transcript("list --domain coffer", out: "token\tvault\t\t\t\n")
-    try home.transcript("delete theme", err: "the vault has no item of this service", exit: 1)
+    try home.transcript("delete theme", err: "no item with this name", exit: 1)
     try home.transcript("delete theme --domain coffer", err: "nothing is stored in domain 'coffer'", exit: 1)
     home.locked()
     try home.transcript("delete token", err: "nothing to unlock it with", exit: 69)
@@ -173,7 +173,7 @@ struct RouterRulesTests {
     try home.transcript("list --domain coffer")
     try home.transcript("list", with: ["COFFER_DOMAIN": "one"], out: "theme\tdefaults\t\t\t\ntoken\tvault\t\t\t\n")
     try home.transcript("list --domain two", with: ["COFFER_DOMAIN": "one"])
-    try home.transcript("get theme --domain ../one", err: "a domain name with a slash", exit: 64)
+    try home.transcript("get theme --domain ../one", err: "the domain name contains a slash", exit: 64)
   }
 
   /// Every byte under the home, except the runs' own and the key.

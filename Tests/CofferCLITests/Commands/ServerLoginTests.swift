@@ -93,7 +93,7 @@ import Testing
     try home.transcript("provider add corp --issuer https://a.example --client-id c1 --client-secret-file \(file) --quiet")
     try home.transcript("defaults write coffer.settings provider.corp -dict client c1 issuer https://b.example")
     try home.transcript("provider list", out: "corp\thttps://b.example\tc1\n")
-    try home.transcript("login h --provider corp --device", err: "given for another server or client", exit: 77)
+    try home.transcript("login h --provider corp --device", err: "belongs to another server or client", exit: 77)
   }
 
   @Test func `a server of a private authority is believed by --ca or SSL_CERT_FILE alone, and so are its renewals`() throws {
@@ -138,16 +138,16 @@ import Testing
     }
     try eventually("the server listens") { try home.exists("base") || server.hasEnded() }
     let words = "login h --device --issuer \(try home.content("base")) --client-id c"
-    try home.transcript(words, err: "certificate is none that this machine trusts", exit: 77)
+    try home.transcript(words, err: "this machine does not trust the server's certificate", exit: 77)
     try home.transcript("\(words) --ca \(home.path)/server.py", err: "file of certificates", exit: 77)
     #expect(try home.coffer("\(words) --account a --ca \(home.path)/ca.pem").status == 0)
     let authority = ["SSL_CERT_FILE": home.path + "/ca.pem"]
     #expect(try home.coffer("\(words) --account b", with: authority).status == 0)
     #expect(try home.coffer("token --fresh h --account a").status == 0)
-    try home.transcript("token --fresh h --account b", err: "certificate is none that this machine trusts", exit: 77)
+    try home.transcript("token --fresh h --account b", err: "this machine does not trust the server's certificate", exit: 77)
     #expect(try home.coffer("token --fresh h --account b", with: authority).status == 0)
     try home.transcript(
-      "login h --device --provider github --client-id c --ca x", err: "--ca is about the server of --issuer", exit: 64)
+      "login h --device --provider github --client-id c --ca x", err: "--ca needs --issuer", exit: 64)
   }
 
   @Test(arguments: OAuthServer.Kind.any)
@@ -168,7 +168,7 @@ import Testing
     let home = try Home.loggedIn(server, for: 1)
     sleep(1)  // No event: the token ends.
     try server.fault(400, "{\"error\": \"invalid_grant\"}")
-    try home.transcript("token", err: "the server refuses to renew the login: invalid_grant", exit: 77)
+    try home.transcript("token", err: "the server refused to renew the login: invalid_grant", exit: 77)
     try server.fault(503)
     try home.transcript("token", err: "status 503", exit: 75)
     try server.fault(200, "<html>")
@@ -178,29 +178,29 @@ import Testing
     let git = try home.coffer("helper git get", in: Data("protocol=https\nhost=git.example\n\n".utf8))
     #expect(git.out.isEmpty && git.err.contains("cannot be reached") && git.status == 0)
     let out = try home.coffer("logout")
-    #expect(out.status == 0 && out.err.contains("the token was not taken back") && out.err.contains("logged out of git.example"))
+    #expect(out.status == 0 && out.err.contains("the token was not revoked") && out.err.contains("logged out of git.example"))
     try home.transcript("status --logins", err: "nobody is logged in", exit: 1)
   }
 
   @Test func `what is missing for a login is told before anything is asked`() throws {
     let home = try Home.withVault()
-    try home.transcript("login git.example --device", err: "how git.example logs in is not known", exit: 64)
-    try home.transcript("login github.com --device", err: "no client id is given", exit: 64)
-    try home.transcript("login github.com --provider nobody", err: "no server has the name 'nobody'", exit: 64)
+    try home.transcript("login git.example --device", err: "the login server of git.example is not known", exit: 64)
+    try home.transcript("login github.com --device", err: "the server needs a client id", exit: 64)
+    try home.transcript("login github.com --provider nobody", err: "there is no login server 'nobody'", exit: 64)
     try home.transcript("login h --issuer http://id.example --client-id c", err: "is not https", exit: 64)
     let given = try home.coffer("login h --issuer https://ada:hunter2@id.example --client-id c")
     #expect(
       given.status == 64 && given.err.contains("names a user, a password") && !given.err.contains("hunter2"), "\(given.err)")
     try home.transcript("login h --issuer https://id.example --with-token", err: "--with-token and --expires", exit: 64)
-    try home.transcript("login h --device --web", err: "exclude each other", exit: 64)
-    try home.transcript("provider add x --client-id c", err: "how 'x' logs in is not known", exit: 64)
+    try home.transcript("login h --device --web", err: "give --device or --web, not both", exit: 64)
+    try home.transcript("provider add x --client-id c", err: "the login server of 'x' is not known", exit: 64)
     try home.transcript("provider add github.com", err: "a client id is missing", exit: 64)
     try home.transcript("provider add x --issuer http://id.example --client-id c", err: "is not https", exit: 64)
-    try home.transcript("provider remove x", err: "no server has the name", exit: 1)
+    try home.transcript("provider remove x", err: "there is no such login server", exit: 1)
     try home.transcript("provider list", out: "")
     try home.transcript("token --fresh", err: "nobody is logged in", exit: 1)
     try home.transcript("login h --with-token --quiet", in: "t")
-    try home.transcript("token --fresh h", err: "nothing renews the token", exit: 1)
+    try home.transcript("token --fresh h", err: "the token has expired and cannot be renewed", exit: 1)
   }
 
   @Test func `servers have names, and their clients' secrets lie in the vault`() throws {
@@ -212,6 +212,9 @@ import Testing
       "provider add github.com --client-id c1 --scope repo --scope gist --client-secret-file \(file)",
       err: "coffer: note: github.com logs in at github\n")
     try home.transcript("provider list", out: "github.com\tgithub\tc1\n")
+    let terminal = try PseudoTerminal()
+    #expect(try terminal.coffer("provider list", in: home).wait() == 0)
+    terminal.shows("github.com  github  c1      repo gist")
     try home.transcript("provider show github.com", err: "try: coffer provider list\n", exit: 64)
     try home.transcript(
       "provider list --json",

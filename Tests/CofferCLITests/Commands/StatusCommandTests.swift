@@ -12,7 +12,7 @@ struct StatusCommandTests {
     try empty.transcript(
       "status",
       out: """
-        vault    none at \(empty.path)/data/vault.sqlite; coffer init makes one
+        vault    none at \(empty.path)/data/vault.sqlite; coffer init creates one
         agent    none; coffer unlock starts one
         domains  none in \(empty.path)/config
 

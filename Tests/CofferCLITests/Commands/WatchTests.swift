@@ -77,6 +77,6 @@ struct WatchTests {
 
   @Test
   func `a bad key is refused before anything is watched`() throws {
-    try Home().transcript("watch ''", err: "an empty key name", exit: 64)
+    try Home().transcript("watch ''", err: "the key name is empty", exit: 64)
   }
 }

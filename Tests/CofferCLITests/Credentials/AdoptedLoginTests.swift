@@ -18,8 +18,8 @@ struct AdoptedLoginTests {
     }
     try home.transcript("vault set github.com ada --field pin -q", in: "4711")
     let before = try home.coffer("vault show github.com ada --json").out
-    try home.transcript("login github.com --account ada", err: "--account ada --yes makes it one", exit: 77)
-    try home.transcript("login github.com --account ada --with-token --yes", in: "new", err: "which is no login", exit: 77)
+    try home.transcript("login github.com --account ada", err: "--account ada --yes uses its value", exit: 77)
+    try home.transcript("login github.com --account ada --with-token --yes", in: "new", err: "is not a login", exit: 77)
     let unwilling = try PseudoTerminal()
     let refused = try unwilling.coffer("login github.com --account ada", in: home)
     unwilling.shows("[y/N] ")
@@ -58,6 +58,6 @@ struct AdoptedLoginTests {
     try forge()
     try home.transcript("login h.example --account ada --yes -q")
     try home.transcript("token h.example", out: "tok")
-    try home.transcript("token h.example --fresh", err: "nothing renews the token", exit: 1)
+    try home.transcript("token h.example --fresh", err: "the token has expired and cannot be renewed", exit: 1)
   }
 }

@@ -56,7 +56,7 @@ struct DockerCredentialTests {
     #expect(try home.coffer("vault set docker:raw ada --exact", in: Data([0xFF, 0x61])).status == 0)
     let raw = try home.coffer("helper docker get", in: Data("raw".utf8))
     #expect(
-      raw.status == 1 && raw.out.contains("the value is no text") && !raw.out.contains("base64") && raw.err.isEmpty, "\(raw)")
+      raw.status == 1 && raw.out.contains("the value is not text") && !raw.out.contains("base64") && raw.err.isEmpty, "\(raw)")
     home.locked()
     let locked = try home.coffer("helper docker get", in: Data("x".utf8))
     #expect(locked.status == 1 && locked.out.contains("nothing to unlock it with") && locked.err.isEmpty)

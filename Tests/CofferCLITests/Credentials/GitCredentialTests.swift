@@ -94,7 +94,7 @@ struct GitCredentialTests {
     try home.transcript(
       "vault show https://example.com c --json", out: try home.coffer("vault show https://example.com c --json").out)
     try home.transcript("helper git erase", in: Self.place + "username=c\npassword=q\n")
-    try home.transcript("vault show https://example.com c", err: "no such item", exit: 1)
+    try home.transcript("vault show https://example.com c", err: "no item with this name", exit: 1)
   }
 
   @Test
@@ -206,7 +206,7 @@ struct GitCredentialTests {
     try home.transcript("vault get \(origin) --field revision", out: "1")
     _ = try home.file("password", "ada:second")
     #expect(try list("/bin/false").status != 0)
-    try home.transcript("vault get \(origin) ada", err: "no such item", exit: 1)
+    try home.transcript("vault get \(origin) ada", err: "no item with this name", exit: 1)
     #expect(try list(asking).status == 0)
     try home.transcript("vault get \(origin) ada", out: "second")
   }

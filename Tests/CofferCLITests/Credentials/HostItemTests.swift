@@ -104,6 +104,7 @@ struct HostItemTests {
     .keyring(octocat, "https://github.com eve"), .keyring(octocat, "http://github.com"),
     .keyring(octocat, "https://github.com:8443"), .keyring(octocat, "https://github.com%2f@evil.example"),
     .keyring(octocat, "ssh://github.com"), .keyring(octocat, "https://evil.example/@github.com"),
+    .keyring(octocat, #"'https://evil.example\@github.com'"#),
     Row(octocat, "run --netrc github.com cat /proc/self/fd/3", out: "machine github.com login octocat password v0\n"),
     Row(octocat, "run --netrc GitHub.com cat /proc/self/fd/3", out: "machine github.com login octocat password v0\n"),
     Row(octocat, "run --netrc http://github.com true", out: "", status: 125),
@@ -154,6 +155,14 @@ struct HostItemTests {
     try home.transcript("vault get github.com eve --field type", out: type)
     try home.transcript("helper git get", in: "protocol=https\nhost=github.com\ncapability[]=authtype\n")
     try home.transcript("helper docker get", in: "github.com", out: "credentials not found in native keychain\n", exit: 1)
+  }
+
+  @Test func `an imported date after now does not outrank what is written later`() throws {
+    let home = try Home.withVault()
+    let forged = #"[{"service":"github.com","account":"eve","value":"e","modified":"2099-01-01T00:00:00Z"}]"#
+    #expect(try home.coffer("import \(home.file("items.json", forged)) --yes -q").status == 0)
+    try home.transcript("vault set github.com ada -q", in: "a")
+    try home.transcript("token github.com", out: "a")
   }
 
   @Test func `an expired item of a host is passed over`() throws {
@@ -216,6 +225,12 @@ struct HostItemTests {
       try home.transcript("helper docker erase", in: "github.com")
       try home.transcript("vault list --json", out: before)
     }
+  }
+
+  @Test func `an item without a value is no credential`() throws {
+    let home = try Home.withVault()
+    try home.transcript("vault set github.com octocat --exact")
+    try home.transcript("helper git get", in: "protocol=https\nhost=github.com\n\n")
   }
 
   @Test func `a program that replaces or removes the item of a host by a URL leaves it with its past`() throws {

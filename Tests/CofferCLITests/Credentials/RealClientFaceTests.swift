@@ -33,7 +33,7 @@ struct RealClientFaceTests {
     let gone = try run(
       home, [aws, "configure", "list", "--profile", "work"],
       with: ["AWS_CONFIG_FILE": config, "AWS_SHARED_CREDENTIALS_FILE": "/dev/null"])
-    #expect((gone.out + gone.err).contains("no key of this profile"), "\(gone)")
+    #expect((gone.out + gone.err).contains("no key for this profile"), "\(gone)")
   }
 
   @Test
@@ -94,7 +94,7 @@ struct RealClientFaceTests {
     #expect(answer.status == 0 && answer.out.contains("ED25519"), "\(answer)")
     try home.transcript("vault set ssh-key:\(key)", in: "wrong")
     let wrong = try added()
-    #expect(wrong.status != 0 && wrong.err.contains("the passphrase of the vault was wrong"), "\(wrong)")
+    #expect(wrong.status != 0 && wrong.err.contains("the vault's passphrase for this key was wrong"), "\(wrong)")
   }
 
   @Test

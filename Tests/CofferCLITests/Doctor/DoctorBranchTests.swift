@@ -103,7 +103,7 @@ struct DoctorBranchTests {
     _ = try home.file("me", try home.content("me") + "PVINV1-00\n")
     let found = try findings("environment", home)
     #expect(
-      found.map(\.what) == ["line 2 of the identity's file is no invitation"] && found.first?.place == home.path + "/me",
+      found.map(\.what) == ["line 2 of the identity's file is not an invitation"] && found.first?.place == home.path + "/me",
       "\(found)")
     home.environment["COFFER_IDENTITY"] = nil
     home.environment["COFFER_EXPECT_VAULT"] = "PVINV1-00"
@@ -188,7 +188,7 @@ struct DoctorBranchTests {
     let answer = try #require(try home.program(words))
     let found = try JSONDecoder().decode(Report.self, from: Data(answer.out.utf8)).findings.filter { $0.check == "memory" }
     #expect(answer.status == 2 && found.map(\.severity) == ["warning"], "\(answer)")
-    #expect(found.first?.what == "only 0 bytes of memory may be locked: secrets beyond them may reach swap")
+    #expect(found.first?.what == "only 0 bytes of memory may be locked: further secrets may reach swap")
     #expect(found.first?.cure.contains("ulimit -l 8192") == true)
   }
 
@@ -215,7 +215,7 @@ struct DoctorBranchTests {
   func `a passphrase that costs an attacker little, until a command that writes raises its cost`() throws {
     let (home, places) = try cheap()
     home.environment["COFFER_PASSPHRASE_FILE"] = home.path + "/pass"
-    #expect(try findings("vault", home).first?.what.hasSuffix("costs an attacker little: 1 passes over 8 MiB") == true)
+    #expect(try findings("vault", home).first?.what.hasSuffix("is cheap to attack: 1 passes over 8 MiB") == true)
     try home.transcript("vault list")
     #expect(try findings("vault", home).count == 1, "reading writes nothing")
     try home.transcript("vault set a", in: "1")

@@ -66,14 +66,14 @@ struct DoctorCommandTests {
   @Test
   func `each fault is found, with its cure, and the status is 2`() throws {
     let cases: [(String, (Home) throws -> Void)] = [
-      ("problem mode 0755 opens the folder", { chmod($0.path + "/data", 0o755) }),
-      ("problem mode 0644 opens the file", { chmod($0.path + "/data/vault.sqlite", 0o644) }),
+      ("problem mode 0755 gives other users access to the folder", { chmod($0.path + "/data", 0o755) }),
+      ("problem mode 0644 gives other users access to the file", { chmod($0.path + "/data/vault.sqlite", 0o644) }),
       ("warning a copy of an earlier state", { _ = try $0.file("data/vault.sqlite.before-20261121T080000Z", "x") }),
-      ("warning nobody listens at the socket", { try Self.deadSocket($0.path + "/run/dead.sock") }),
+      ("warning no program listens on the socket", { try Self.deadSocket($0.path + "/run/dead.sock") }),
       ("problem the file of COFFER_KEY_FILE can be read by other users", { chmod($0.path + "/key", 0o644) }),
-      ("problem the file of COFFER_IDENTITY is not there", { $0.environment["COFFER_IDENTITY"] = "/no/such/file" }),
+      ("problem the file of COFFER_IDENTITY is missing", { $0.environment["COFFER_IDENTITY"] = "/no/such/file" }),
       (
-        "problem others than you can write the preferences",
+        "problem other users can write the preferences",
         {
           try $0.transcript("defaults write app k v")
           chmod($0.path + "/config/app.plist", 0o666)
@@ -135,7 +135,7 @@ struct DoctorCommandTests {
     _ = try home.file("data/vault.sqlite-wal", "x")
     try FileManager.default.moveItem(atPath: home.path + "/data/vault.sqlite", toPath: home.path + "/elsewhere")
     let found = try findings(home)
-    #expect(found.status == 2 && texts(found).contains("problem a side file of the vault stands there without the vault"))
+    #expect(found.status == 2 && texts(found).contains("problem a side file of the vault is there without the vault"))
   }
 
   @Test
@@ -144,7 +144,7 @@ struct DoctorCommandTests {
     #expect(
       found.status == 2
         && texts(found) == [
-          "warning COFFER_PASSPHRASE is in the environment, which every program that was started from there can read"
+          "warning COFFER_PASSPHRASE is in the environment, where every program started from there can read it"
         ])
   }
 

@@ -67,7 +67,7 @@ struct GitMoveTests {
       terminal.shows(question)
       terminal.type(answer)
     }
-    terminal.shows("git goes on asking store")
+    terminal.shows("git still asks store")
     #expect(try child.wait() == 2)
     #expect(try home.content(".git-credentials") == "https://ada:p1@github.com\nhttps://eve:p3@git.example:8443\n")
     #expect(

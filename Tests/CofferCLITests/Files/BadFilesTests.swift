@@ -39,7 +39,7 @@ struct BadFilesTests {
     let vault = home.path + "/data/vault.sqlite"
     let sound = try Data(contentsOf: URL(fileURLWithPath: vault))
     _ = try home.file("data/vault.sqlite", String(repeating: "this is a letter, and no vault. ", count: 200))
-    try refuses(home, 65, "is no SQLite database")
+    try refuses(home, 65, "is not an SQLite database")
     _ = try home.file("data/vault.sqlite", "")
     try refuses(home, 65, "the file is empty")
     for length in [50, 512, 4096, sound.count / 2, sound.count - 4096] {
@@ -94,7 +94,7 @@ struct BadFilesTests {
     let home = try Home.withVault()
     let vault = FilePath(folder).appending("none.vault").string
     try refuses(home, 78, "there is no vault", command: "vault verify --vault \(vault)")
-    try refuses(home, 77, "stands where a folder should be", command: "vault verify --vault \(home.path)/key/none.vault")
+    try refuses(home, 77, "instead of a folder", command: "vault verify --vault \(home.path)/key/none.vault")
     guard geteuid() == 0 else { return }
     try refuses(
       home, 77, "choose a path in a folder of your own", command: "init --vault \(vault) --new-key-file \(home.path)/key")

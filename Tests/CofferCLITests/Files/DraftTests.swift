@@ -126,7 +126,7 @@ struct DraftTests {
     let left = try entries()
     #expect(left.count == 1 && left[0].hasSuffix(".coffer-unfinished") && home.mode("to/\(left[0])") == 0o600)
     let doctor = try #require(try home.program(["env", "-C", folder, Home.coffer, "doctor"]))
-    #expect(doctor.status == 2 && doctor.out.contains("a command that was killed left its output"), "\(doctor.out)")
+    #expect(doctor.status == 2 && doctor.out.contains("a killed command left its output"), "\(doctor.out)")
     try home.transcript(words)
     #expect(try entries() == ["out"])
     let after = try #require(try home.program(["env", "-C", folder, Home.coffer, "doctor"]))
@@ -149,7 +149,7 @@ struct DraftTests {
         #expect(key?.wholeMatch(of: /PVKEY1-[0-9a-f]{72}\n/) != nil || key == nil, "\(call) \(number)")
         let again = try home.coffer(line)
         if home.exists("data/vault.sqlite"), again.status == 73 {
-          #expect(again.err.contains("there is a vault already"), "\(again.err)")
+          #expect(again.err.contains("there is already a vault"), "\(again.err)")
         } else {
           #expect(again.status == 0, "\(call) \(number): \(again.err)")
           taken += key == nil ? 0 : 1
@@ -172,21 +172,21 @@ struct DraftTests {
     let key = try other.content("key")
     let line = "init --new-key-file \(home.path)/key"
     _ = try home.file("key", key, mode: 0o640)
-    try home.transcript(line, err: "there is a file already", exit: 73)
+    try home.transcript(line, err: "the file already exists", exit: 73)
     chmod(home.path + "/key", 0o600)
     #expect(link(home.path + "/key", home.path + "/second") == 0)
-    try home.transcript(line, err: "there is a file already", exit: 73)
+    try home.transcript(line, err: "the file already exists", exit: 73)
     unlink(home.path + "/second")
     let held = open(home.path + "/key", O_RDWR | O_CLOEXEC)
     var whole = flock(l_type: Int16(F_WRLCK), l_whence: Int16(SEEK_SET), l_start: 0, l_len: 0, l_pid: 0)
     #expect(fcntl(held, F_SETLK, &whole) == 0)
-    try home.transcript(line, err: "there is a file already", exit: 73)
+    try home.transcript(line, err: "the file already exists", exit: 73)
     close(held)
     _ = try home.file("key", String(key.dropLast(9)))
-    try home.transcript(line, err: "there is a file already", exit: 73)
+    try home.transcript(line, err: "the file already exists", exit: 73)
     #expect(try home.content("key") == String(key.dropLast(9)))
     _ = try home.file("key", key)
-    try home.transcript(line, err: "was there already, and is taken for that of a command that was interrupted")
+    try home.transcript(line, err: "which was already there, as if left by an interrupted command")
     #expect(try home.content("key") == key)
     try home.transcript("vault list", with: ["COFFER_KEY_FILE": home.path + "/key"])
     let third = try Home()
@@ -208,7 +208,7 @@ struct DraftTests {
       }
       let there = try home.coffer("vault list s").out.split(separator: "\n").count
       #expect(there == (status == 0 ? 50 : there == 50 ? 50 : 0), "all or nothing: \(there)")
-      if there == 50 { try home.transcript("import -q --from json \(file)", err: "such an item already", exit: 73) }
+      if there == 50 { try home.transcript("import -q --from json \(file)", err: "the item already exists", exit: 73) }
       for index in 0..<there { if index % 10 == 0 { try home.transcript("vault get s \(index)", out: "v\(index)") } }
       if there == 50 { break }
     }
@@ -239,7 +239,7 @@ struct DraftTests {
     try home.transcript("--home \(mounted)/h export -q \(mounted)/other --new-key-file \(mounted)/two", with: key)
     #expect(try home.coffer("--home \(mounted)/new restore -q --yes \(mounted)/copy", with: key).status == 0)
     try home.transcript("--home \(mounted)/new vault get s a", with: key, out: "hunter2")
-    try home.transcript("--home \(mounted)/h init --new-key-file \(mounted)/x", err: "there is a vault already", exit: 73)
+    try home.transcript("--home \(mounted)/h init --new-key-file \(mounted)/x", err: "there is already a vault", exit: 73)
     #expect(try drafts(mounted).isEmpty && drafts(mounted + "/h/data").isEmpty)
   }
 }

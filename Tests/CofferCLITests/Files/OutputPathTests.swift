@@ -50,7 +50,7 @@ struct OutputPathTests {
         try home.program([
           "sh", "-c", "exec \(Home.coffer) init --recovery-code --new-key-file \(home.path)/key\(option) >/dev/full",
         ]))
-      #expect(made.status == 74 && made.err.contains("made, without a recovery code"), "\(made.err)")
+      #expect(made.status == 74 && made.err.contains("created without a recovery code"), "\(made.err)")
       #expect(try slots().count == 1 && slots()[0].hasSuffix("\tkey file *\t"))
       let added = try #require(
         try home.program(["sh", "-c", "exec \(Home.coffer) vault slot add --recovery-code\(option) >/dev/full"]))
@@ -66,7 +66,7 @@ struct OutputPathTests {
     let home = try Home.withVault()
     let added = try #require(
       try home.program(["sh", "-c", "exec \(Home.coffer) vault slot add --new-key-file \(home.path)/two --json >/dev/full"]))
-    #expect(added.status == 74 && added.err.contains("a change that the command was to make is made"), "\(added.err)")
+    #expect(added.status == 74 && added.err.contains("the command's change was made"), "\(added.err)")
     try home.transcript("vault list", with: ["COFFER_KEY_FILE": home.path + "/two"])
   }
 
@@ -77,7 +77,7 @@ struct OutputPathTests {
     let home = try Home.withVault()
     let set = try #require(
       try home.program(["sh", "-c", "printf x | exec \(Home.coffer) vault set s a --json >/dev/full"]))
-    #expect(set.status == 74 && set.err.contains("a change that the command was to make is made"), "\(set.err)")
+    #expect(set.status == 74 && set.err.contains("the command's change was made"), "\(set.err)")
     try home.transcript("vault get s a", out: "x")
     let get = try #require(try home.program(["sh", "-c", "exec \(Home.coffer) vault get s a >/dev/full"]))
     #expect(get.status == 74 && get.err.contains("could not write the output (standard output)"))

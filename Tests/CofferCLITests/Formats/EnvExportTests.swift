@@ -134,7 +134,7 @@ struct EnvExportTests {
       try home.transcript("vault set app A", in: "1")
       try home.transcript("vault set app \(name)", in: "42")
       try home.transcript(
-        "export --reveal --format env", err: "'app/\(name)': the account is a variable of a shell's own", exit: 2)
+        "export --reveal --format env", err: "'app/\(name)': the account is a variable that shells set themselves", exit: 2)
     }
     let file = try home.file("f", "RANDOM='a[$(touch \(home.path)/pwned)]'\n")
     if try home.program(["bash", "-c", ". \(file)"]) != nil { #expect(home.exists("pwned")) }

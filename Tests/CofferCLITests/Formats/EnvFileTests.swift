@@ -49,7 +49,8 @@ import Testing
 
   @Test(arguments: [
     ("A=1\nhunter2\n", "line 2: '=' is missing"), ("A=1\n\nB='hunter2", "quote of line 3 has no end"),
-    ("A=\"hunter2\" x", "line 1: something follows"), ("=hunter2", "line 1: no name"), ("1A=hunter2", "line 1: no name"),
+    ("A=\"hunter2\" x", "line 1: something follows"), ("=hunter2", "line 1: the variable name is"),
+    ("1A=hunter2", "line 1: the variable name is"),
     ("A=hunter2\0", "line 1: a value holds a NUL"), ("A = hunter2", "line 1: '=' is missing"),
   ])
   func `a file that is none is refused with its line, and nothing of what stands there`(text: String, reason: String) {

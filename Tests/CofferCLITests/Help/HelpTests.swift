@@ -99,8 +99,8 @@ struct HelpTests {
   func `what is no command is said to be none, with the way to help`() throws {
     let home = try Home()
     try home.transcript(
-      "frobnicate", err: "coffer: there is no command of the name 'frobnicate'\n  try: coffer --help\n", exit: 64)
-    try home.transcript("help frobnicate", err: "there is no command or topic of the name 'frobnicate'", exit: 64)
+      "frobnicate", err: "coffer: there is no command 'frobnicate'\n  try: coffer --help\n", exit: 64)
+    try home.transcript("help frobnicate", err: "there is no command or topic 'frobnicate'", exit: 64)
     try home.transcript("help histroy", err: "try: did you mean coffer help history? coffer --help lists them all", exit: 64)
     try home.transcript("help rotate", err: "try: did you mean coffer help vault rotate?", exit: 64)
     try home.transcript("help place", err: "try: did you mean coffer help environment?", exit: 64)
@@ -112,17 +112,17 @@ struct HelpTests {
   }
 
   @Test(arguments: [
-    ("statsu", "the name 'statsu'\n  try: did you mean coffer status? coffer --help lists all commands\n"),
-    ("vualt get x", "the name 'vualt'\n  try: did you mean coffer vault? coffer --help lists all commands\n"),
+    ("statsu", "there is no command 'statsu'\n  try: did you mean coffer status? coffer --help lists all commands\n"),
+    ("vualt get x", "there is no command 'vualt'\n  try: did you mean coffer vault? coffer --help lists all commands\n"),
     ("vault gett x", "no command 'coffer vault gett'\n  try: did you mean coffer vault get? coffer vault --help lists"),
     ("vault slot remvoe", "no command 'coffer vault slot remvoe'\n  try: did you mean coffer vault slot remove?"),
     ("vault generate", "no command 'coffer vault generate'\n  try: did you mean coffer generate? coffer vault --help lists"),
-    ("rotate", "the name 'rotate'\n  try: did you mean coffer vault rotate? coffer --help lists all commands\n"),
+    ("rotate", "there is no command 'rotate'\n  try: did you mean coffer vault rotate? coffer --help lists all commands\n"),
     ("vault log --limit abc", "--limit does not take 'abc'\n  try: a whole number, 0 or more; coffer vault log --help\n"),
     ("vault log --limit -1", "--limit does not take '-1'\n  try: a whole number, 0 or more; coffer vault log --help\n"),
     ("unlock --idle 5", "--idle does not take '5'\n  try: a time: 90s, 15m, 2h or 1d; coffer unlock --help\n"),
     ("vault get a --min-generation x", "--min-generation does not take 'x'\n"),
-    ("vault set a --fd hunter2", "--fd does not take the value that was given (not repeated here)\n  try: a whole number"),
+    ("vault set a --fd hunter2", "--fd does not take this value (not repeated here)\n  try: a whole number"),
     ("vault set a --type nonsense", "--type takes bool, int, float, string, date, data or json, or a media type such as"),
     ("vault hunter2", "there is no such command in 'coffer vault'\n  try: coffer vault --help\n"),
   ])

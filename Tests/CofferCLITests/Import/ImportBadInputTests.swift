@@ -62,8 +62,8 @@ import Testing
     for (bytes, what) in [
       (Data([0x50, 0x4B, 0x03, 0x04, 0, 0]), "a ZIP archive"),
       (Data([0x50, 0x4B, 0x05, 0x06] + [UInt8](repeating: 0, count: 18)), "a ZIP archive"),
-      (Data("SQLite format 3\0".utf8), "an SQLite database"), (Data([0x03, 0xD9, 0xA2, 0x9A, 0x67]), "a database of KeePass"),
-      (Data("name,url\0,username".utf8), "zero bytes"), (Data([0x61, 0xFF]), "neither UTF-8 nor UTF-16"),
+      (Data("SQLite format 3\0".utf8), "an SQLite database"), (Data([0x03, 0xD9, 0xA2, 0x9A, 0x67]), "a KeePass database"),
+      (Data("name,url\0,username".utf8), "NUL bytes"), (Data([0x61, 0xFF]), "neither UTF-8 nor UTF-16"),
     ] {
       let error = Self.error(bytes, .chrome)
       #expect(error?.kind == .damaged && error?.what.contains(what) == true, "\(what): \(error?.what ?? "read")")
@@ -80,7 +80,7 @@ import Testing
   func `JSON with a name that is given twice is refused, as nobody knows which value is meant`(text: String, format: ImportFormat)
   {
     let error = format == .json ? Self.itemsError(text) : Self.error(text, format)
-    #expect(error?.kind == .damaged && error?.what == "line 1: a name stands in an object twice", "\(error?.what ?? "read")")
+    #expect(error?.kind == .damaged && error?.what == "line 1: an object has a name twice", "\(error?.what ?? "read")")
   }
 
   @Test func `a linked field of Bitwarden is told, by its name`() throws {
@@ -100,7 +100,7 @@ import Testing
   ])
   func `YAML that gh does not write is refused, and no token is read wrong`(rest: String) {
     let error = Self.error("github.com: \(rest)\n", .gh)
-    #expect(error?.kind == .damaged && error?.what.contains("YAML that gh does not write") == true, "\(error?.what ?? "read")")
+    #expect(error?.kind == .damaged && error?.what.contains("gh does not write such YAML") == true, "\(error?.what ?? "read")")
   }
 
   @Test(arguments: [
@@ -111,7 +111,7 @@ import Testing
   func `YAML with a name that is given twice is refused, as nobody knows which value is meant`(text: String, line: Int) {
     let error = #expect(throws: StoreError.self) { try ImportFixture.items(Data(text.utf8), .gh) }
     #expect(
-      error?.kind == .damaged && error?.what == "line \(line): a name stands in a mapping twice", "\(error?.what ?? "read")")
+      error?.kind == .damaged && error?.what == "line \(line): a mapping has a name twice", "\(error?.what ?? "read")")
   }
 
   @Test func `CSV that is not one is refused by its line`() throws {
@@ -121,7 +121,7 @@ import Testing
       (head + "a,b,c,\"d\"e\n", 2, "follows the closing quote"),
       (head + String(repeating: ",", count: 300), 2, "more than 256 columns"),
       ("a,b\n", 1, "the columns are not those of Chrome"),
-      ("name,url,username,password,Password\na,b,c,d,e\n", 1, "a column of Chrome stands there twice"),
+      ("name,url,username,password,Password\na,b,c,d,e\n", 1, "a column of Chrome is there twice"),
       ("", 1, "the columns are not those of Chrome"),
     ] {
       let error = Self.error(text, .chrome)
@@ -140,13 +140,16 @@ import Testing
       <KeePassFile><Root><Group><Name>&lol1;</Name></Group></Root></KeePassFile>
       """
     let cases = [
-      (laughs, "a document type"), ("<KeePassFile><Meta>&lol;</Meta></KeePassFile>", "an element or the end of one is missing"),
+      (laughs, "it has a declaration"),
+      ("<KeePassFile><Meta>&lol;</Meta></KeePassFile>", "an element or the end of one is missing"),
       ("<KeePassFile><Root><Group><Name>&lol;</Name></Group></Root></KeePassFile>", "an entity"),
-      ("<KeePassFile><Root>" + String(repeating: "<Group>", count: 20_000), "more than 200 elements"),
-      ("<KeePassFile><Root><Group><Name>&#x110000;</Name></Group></Root></KeePassFile>", "by a number"),
+      ("<KeePassFile><Root>" + String(repeating: "<Group>", count: 20_000), "nested more than 200 deep"),
+      (
+        "<KeePassFile><Root><Group><Name>&#x110000;</Name></Group></Root></KeePassFile>", "the number of a character is not valid"
+      ),
       ("<KeePassFile><Root></Meta></KeePassFile>", "<Root> is not closed"), ("<other/>", "is not <KeePassFile>"),
       ("<KeePassFile/>x", "something follows"),
-      ("<!DOCTYPE x SYSTEM \"file:///etc/passwd\"><KeePassFile/>", "a document type"),
+      ("<!DOCTYPE x SYSTEM \"file:///etc/passwd\"><KeePassFile/>", "it has a declaration"),
     ]
     for (text, what) in cases {
       let error = Self.error(text, .keepass)
@@ -176,13 +179,13 @@ import Testing
   @Test func `other text files are refused by their line, and never with what stands there`() throws {
     for (text, format, what) in [
       ("machine a login b password", ImportFormat.netrc, "nothing follows 'password'"),
-      ("hello hunter2", .netrc, "none of a netrc's"),
+      ("hello hunter2", .netrc, "a word is unknown; a netrc has"),
       ("machine a login b password x\npassword hunter2", .netrc, "line 2: the machine has a second 'password'"),
       ("machine a login hunter2\nlogin b password x", .netrc, "line 2: the machine has a second 'login'"),
       ("[a]\naws_secret_access_key=hunter2\nAWS_SECRET_ACCESS_KEY=x", .aws, "line 3: the profile has a second"),
       ("machine a password \"x", .netrc, "a quote has no end"), ("[default\nx=1", .aws, "a profile's name has no end"),
-      ("x=hunter2", .aws, "before the first profile"), ("[a]\nhunter2", .aws, "'=' is missing"),
-      ("github.com:\n\toauth_token: hunter2", .gh, "no 'name: value'"), ("- hunter2", .gh, "no 'name: value'"),
+      ("x=hunter2", .aws, "precedes the first profile"), ("[a]\nhunter2", .aws, "'=' is missing"),
+      ("github.com:\n\toauth_token: hunter2", .gh, "'name: value' is missing"), ("- hunter2", .gh, "'name: value' is missing"),
       (#"{"auths":{"x":{"auth":"hunter2"#, .docker, "in the middle"),
     ] {
       let error = Self.error(text, format)

@@ -27,7 +27,7 @@ import Testing
     #expect(try home.coffer(line, in: Data(many.utf8)).status == 0)
     let answer = try home.coffer(line, in: Data("NEW=x\n\(many)".utf8))
     #expect(answer.status == 73 && answer.out.isEmpty)
-    #expect(answer.err.contains("23 items are there already, and nothing was imported"), "\(answer.err)")
+    #expect(answer.err.contains("23 items already exist; nothing was imported"), "\(answer.err)")
     #expect(answer.err.contains(": app/V1, app/V2, app/V3,") && answer.err.contains("app/V20, … and 3 more"), "\(answer.err)")
     #expect(!answer.err.contains("app/V21"))
     let two = try home.coffer(line, in: Data("V1=x\nNEW=x\nV2=x\n".utf8))
@@ -67,7 +67,7 @@ import Testing
       """#
     let answer = try rows("import --from json --on-duplicate both -", in: text)
     #expect(answer.rows == ["added|shop|ada (4)", "added|shop|ada (3)", "added|bank", "added|note|pin (2)"])
-    #expect(answer.err.contains("'shop/ada' becomes 'shop/ada (4)': the vault has an item of that name"), "\(answer.err)")
+    #expect(answer.err.contains("'shop/ada' becomes 'shop/ada (4)': its name is taken"), "\(answer.err)")
     try home.transcript("vault get shop ada", out: "mine")
     try home.transcript("vault get shop 'ada (4)'", out: "theirs")
     try home.transcript("vault get shop 'ada (4)' --field pin", out: "4711")
@@ -81,7 +81,8 @@ import Testing
     let text = #"[{"service":"no\u202ete","value":"1"}]"#
     #expect(try home.coffer("import -q --from json -", in: Data(text.utf8)).status == 0)
     try home.transcript(
-      "import -q --from json --on-duplicate both -", in: text, err: "changes the direction of text", exit: 64)
+      "import -q --from json --on-duplicate both -", in: text.replacing("1", with: "2"), err: "changes the direction of text",
+      exit: 64)
   }
 
   @Test func `the plan groups the digits of its numbers as those of its title`() throws {
@@ -89,7 +90,82 @@ import Testing
     let items = try (0..<1000).map { ImportedItem(name: try ItemName(service: "s", account: "\($0)"), form: form) }
     var report = ImportReport()
     report.added = items.map(\.name)
-    let plan = ImportPlan(ImportSource.Found(format: .json, place: "f", items: items), report)
+    let plan = ImportPlan(ImportSource.Found(format: .json, place: "f", items: items), report, .fail)
     #expect(plan.text == "items of Coffer, f: 1 000 items\n  new  1 000")
+  }
+
+  @Test(arguments: ["replace", "newer", "both"])
+  func `an item that the vault holds already is not written again`(choice: String) throws {
+    let item = #""service":"shop","account":"ada","value":"1","label":"L","attributes":{"k":"v"}"#
+    let field = #"{"service":"shop","account":"ada","field":"pin","value":"2"}"#
+    _ = try rows("import -q --from json -", in: "[{\(item)},\(field)]")
+    let later = #"[{\#(item),"modified":"2090-01-01T00:00:00Z"},\#(field)]"#
+    #expect(try rows("import -q --from json --on-duplicate \(choice) -", in: later).rows == ["kept|shop|ada"])
+    #expect(try home.coffer("vault get shop ada --revision 2").status == 1)
+  }
+
+  @Test func `with both, an item that the vault holds under a numbered name is not copied again`() throws {
+    try home.transcript("vault set shop ada", in: "mine")
+    let item = #""service":"shop","account":"ada""#
+    let text = #"[{\#(item),"value":"theirs"},{\#(item),"field":"pin","value":"1"}]"#
+    for word in ["added", "kept"] {
+      #expect(try rows("import -q --from json --on-duplicate both -", in: text).rows == ["\(word)|shop|ada (2)"])
+    }
+  }
+
+  @Test func `a preview counts and lists the items that exist`() throws {
+    try home.transcript("vault set app A", in: "mine")
+    let answer = try home.coffer("import --from env --service app --dry-run -", in: Data("A=1\nB=2\n".utf8))
+    #expect(answer.status == 73 && answer.err.contains("  new       1\n  existing  1\n"), "\(answer.err)")
+    #expect(answer.err.contains("app/A"))
+  }
+
+  @Test func `a terminal asks about items that exist, and not about an import that would change nothing`() throws {
+    try home.transcript("vault set shop ada", in: "mine")
+    let items = #"[{"service":"shop","account":"ada","value":"theirs"},{"service":"bank","value":"new"}]"#
+    let file = try home.file("items.json", items)
+    func answer(_ line: String, _ reply: String?) throws -> (shown: String, status: Int32) {
+      let terminal = try PseudoTerminal()
+      let child = try terminal.coffer(line, in: home)
+      if let reply {
+        terminal.shows("[skip/newer/both/replace]")
+        terminal.type(reply)
+      }
+      terminal.showsAll()
+      return (terminal.shown, try child.wait())
+    }
+    let no = try answer("import \(file)", "\n")
+    #expect(no.status == 73 && no.shown.contains("Already in the vault: shop/ada."), "\(no)")
+    let both = try answer("import \(file)", "b\n")
+    #expect(both.status == 0 && both.shown.contains("imported 2 items"), "\(both)")
+    try home.transcript("vault get shop 'ada (2)'", out: "theirs")
+    let again = try answer("import \(file) --on-duplicate both", nil)
+    #expect(again.status == 0 && again.shown.contains("nothing to import: all 2 items exist already"), "\(again)")
+  }
+
+  @Test func `a long reason goes on below itself on a narrow terminal`() throws {
+    let login = #"{"username":"ada","password":"x","totp":"steam://ABCDEFGH"}"#
+    let file = try home.file("b.json", #"{"encrypted":false,"items":[{"type":1,"name":"Steam","login":\#(login)}]}"#)
+    let terminal = try PseudoTerminal((40, 24))
+    let child = try terminal.coffer("import \(file) --dry-run", in: home)
+    terminal.showsAll()
+    #expect(try child.wait() == 0)
+    let indent = "\r\n" + String(repeating: " ", count: 14)
+    #expect(
+      terminal.shown.contains(
+        "  without  1  one-time codes of a kind\(indent)unknown to this version:\(indent)the seed is a field\r\n"),
+      "\(terminal.shown)")
+  }
+
+  @Test func `an entry of pass with a host below a folder comes with the command that lets git find it`() throws {
+    let names = [("web", "example.org"), ("web/github.com", "ada"), ("work/db", "prod")]
+    let form = SecretForm(try Home.secret("x"))
+    let items = try names.map { ImportedItem(name: try ItemName(service: $0, account: $1), form: form) }
+    var report = ImportReport()
+    report.added = items.map(\.name)
+    let plan = ImportPlan(ImportSource.Found(format: .pass, place: "f", items: items), report, .fail)
+    let command = "coffer rename web/github.com/ada github.com/ada"
+    #expect(
+      plan.advice == ["git does not find 1 item below a folder; for example, '\(command)' makes it the login of github.com"])
   }
 }

@@ -44,7 +44,7 @@ extension EntryItems {
   /// `service/account` or `service/account#field`, and the value.
   var values: [String: String] {
     Dictionary(
-      uniqueKeysWithValues: items.filter { !$0.isFormer }.map { item in
+      uniqueKeysWithValues: items.filter { !$0.isPrevious }.map { item in
         (
           "\(item.name.service)/\(item.name.account)" + (item.name.field.isEmpty ? "" : "#\(item.name.field)"),
           item.form.plainText
@@ -53,7 +53,7 @@ extension EntryItems {
   }
 
   /// The previous versions of the only item that has any, oldest first.
-  var former: [String] { items.filter(\.isFormer).map(\.form.plainText) }
+  var former: [String] { items.filter(\.isPrevious).map(\.form.plainText) }
 
   func said(_ name: String) -> ItemMetadata? {
     items.first { "\($0.name.service)/\($0.name.account)" == name && $0.name.field.isEmpty }?.form.metadata

@@ -17,7 +17,7 @@ import Testing
     for number in 0..<5 { _ = try home.file("folder/\(number)/notes.txt", "x") }
     for words in ["", "--from pass ", "--from gopass "] {
       let answer = try home.coffer("import \(words)\(home.path)/folder")
-      #expect(answer.status == 1 && answer.err.contains("the folder is no pass store"), "\(answer.err)")
+      #expect(answer.status == 1 && answer.err.contains("the folder is not a pass store"), "\(answer.err)")
       #expect(!answer.err.contains("notes.txt"))
     }
     for (folder, file) in [("store", ".gpg-id"), ("part", "web/ada.gpg")] {
@@ -29,7 +29,7 @@ import Testing
 
   @Test func `without a file, the secrets on this machine are listed with the commands that import them`() throws {
     let home = try Home()
-    try home.transcript("import", err: "no program on this machine is known to keep secrets that can be imported", exit: 1)
+    try home.transcript("import", err: "no secrets to import were found on this machine", exit: 1)
     home.environment["HOME"] = home.path
     _ = try home.file(".password-store/web/ada.gpg", "x")
     _ = try home.file(".git-credentials", "https://ada:hunter2@git.example\n")
@@ -49,5 +49,15 @@ import Testing
     #expect(found.compactMap { $0["command"] } == commands)
     #expect(
       found.first == ["from": "pass", "file": "\(home.path)/.password-store", "command": "coffer import --from pass"])
+  }
+
+  @Test(arguments: [
+    ("https://Six.example:443/@x?a@b", "six.example"), ("six.example:443", "six.example"),
+    ("ssh://u@h.example/p", "ssh://h.example"),
+    ("http://h.example:80/x", "http://h.example"), (#"https://github.com\@evil.example"#, "t"), ("https:///x", "t"),
+  ])
+  func `only an address of https becomes the bare host, without its own port`(url: String, service: String) throws {
+    let found = try ImportFixture.items(Data("name,url,username,password\nt,\(url),,pw\n".utf8), .chrome)
+    #expect(found.values == ["\(service)/": "pw"])
   }
 }

@@ -24,7 +24,7 @@ import Testing
     let home = try Home.withVault()
     let answer = try home.coffer("import -", in: bitwarden("now", former: Array((1...12).reversed())))
     #expect(answer.status == 0 && answer.out.contains("shop"), "\(answer.err)")
-    #expect(answer.err.contains("left out: shop (former passwords beyond those that an item keeps: 2)"), "\(answer.err)")
+    #expect(answer.err.contains("left out: shop (previous passwords beyond those that an item keeps: 2)"), "\(answer.err)")
     for revision in 1...10 { try home.transcript("vault get shop --revision \(revision)", out: "former \(revision + 2)") }
     try home.transcript("vault get shop", out: "now")
     #expect(try home.coffer("import -q --on-duplicate replace -", in: bitwarden("later", former: [20])).status == 0)
@@ -37,25 +37,47 @@ import Testing
     #expect(try home.coffer("vault verify").status == 0)
   }
 
+  @Test func `an item that is replaced gets the former passwords that fit beside its own versions, each once`() throws {
+    let home = try Home.withVault()
+    try home.transcript("vault set shop ann -q", in: "mine")
+    for (value, former) in [("now", [1, 2]), ("now", [1, 2]), ("later", [1, 2, 3])] {
+      let answer = try home.coffer("import -q --on-duplicate replace -", in: bitwarden(value, former: former))
+      #expect(answer.status == 0, "\(answer.err)")
+    }
+    for (index, value) in ["mine", "former 1", "former 2", "now", "former 3", "later"].enumerated() {
+      try home.transcript("vault get shop --revision \(index + 1)", out: value)
+    }
+  }
+
   @Test func `without a history no former password is stored`() throws {
     let home = try Home.withVault()
     try home.transcript("defaults write coffer.settings history.keep 0")
     let answer = try home.coffer("import -", in: bitwarden("now", former: [1, 2]))
-    #expect(answer.err.contains("former passwords beyond those that an item keeps: 2)"), "\(answer.err)")
+    #expect(answer.err.contains("previous passwords beyond those that an item keeps: 2)"), "\(answer.err)")
     try home.transcript("vault get shop --revision 1", out: "now")
   }
 
   private static let packed = "H4sIAAAAAAACA8tIzcnJ11HIQKIAn6HKCRMAAAA="
 
   /// An XML of KeePass with files by their numbers, and an entry that has the one of `value`.
-  private func keepass(_ value: String, files: String = "", history: String = "") throws -> EntryItems {
+  private func document(_ value: String, files: String = "", history: String = "") -> String {
     let password = "<String><Key>Title</Key><Value>a</Value></String><String><Key>Password</Key><Value>pw</Value></String>"
-    return try ImportFixture.items(
-      Data(
-        """
-        <KeePassFile><Meta><Binaries>\(files)</Binaries></Meta><Root><Group><Entry>\(password)
-        <Binary><Key>file</Key>\(value)</Binary><History>\(history)</History></Entry></Group></Root></KeePassFile>
-        """.utf8), .keepass)
+    return """
+      <KeePassFile><Meta><Binaries>\(files)</Binaries></Meta><Root><Group><Entry>\(password)
+      <Binary><Key>file</Key>\(value)</Binary><History>\(history)</History></Entry></Group></Root></KeePassFile>
+      """
+  }
+
+  private func keepass(_ value: String, files: String = "", history: String = "") throws -> EntryItems {
+    try ImportFixture.items(Data(document(value, files: files, history: history).utf8), .keepass)
+  }
+
+  @Test func `without zlib a packed file is refused with the name of the package, and nothing is imported`() throws {
+    let home = try Home.withVault()
+    _ = try home.file("lib/libz.so.1", "no library")
+    let file = try home.file("keepass.xml", document(#"<Value Compressed="True">\#(Self.packed)</Value>"#))
+    try home.transcript("import \(file)", with: ["LD_LIBRARY_PATH": home.path + "/lib"], err: "install zlib1g", exit: 1)
+    try home.transcript("list --json", out: "[]\n")
   }
 
   @Test func `a file that is attached in KeePass becomes a field, packed or not, beside the entry or in it`() throws {

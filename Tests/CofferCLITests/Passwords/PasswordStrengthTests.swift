@@ -15,9 +15,9 @@ import Testing
   @Test(arguments: [
     ("password", "a common password"), ("Passw0rd", "a common password"), ("123456", nil), ("qwertyuiop", nil),
     ("aaaaaaaaaaaaaaaaaaaa", nil),
-    ("abcdefghijklmnop", "characters in their order"), ("9876543210", "characters in their order"), ("abcabcabcabcabc", nil),
+    ("abcdefghijklmnop", "characters in sequence"), ("9876543210", "characters in sequence"), ("abcabcabcabcabc", nil),
     ("hunter2", "a common password"), ("hunter2hunter2", "a common password"), ("monkey1987", "a common password"),
-    ("P@$$w0rd", nil), ("1q2w3e4r5t", nil), ("ASDFGHJKL", nil), ("kx7w9q2m", "it is short for the characters that it is made of"),
+    ("P@$$w0rd", nil), ("1q2w3e4r5t", nil), ("ASDFGHJKL", nil), ("kx7w9q2m", "it is short for its kinds of characters"),
     ("0", "it has 1 character"), ("kx7", "it has 3 characters"), ("", "it is empty"),
     ("apple banana", nil), ("üüüüüü", nil),
   ])

@@ -14,10 +14,10 @@ import Testing
     let unit = try home.content("config/systemd/user/coffer-secret-service.service")
     #expect(unit.contains("Type=dbus\nBusName=org.freedesktop.secrets\n") && unit.contains("Environment=COFFER_HOME="))
     try home.transcript(
-      "secret-service status --json --quiet", out: try home.coffer("secret-service status --json").out, err: "nobody answers",
+      "secret-service status --json --quiet", out: try home.coffer("secret-service status --json").out, err: "no program answers",
       exit: 1)
     // The bus reads its folders at its start, and on request, which install makes.
-    #expect(answer.err.contains("the bus of this session starts the service"))
+    #expect(answer.err.contains("the session bus starts the service"))
     // xdg-desktop-portal uses another name.
     let portal = try service.program(
       [
@@ -44,7 +44,7 @@ import Testing
     home.environment["XDG_CONFIG_HOME"] = home.path + "/config"
     let answer = try home.coffer("secret-service install")
     #expect(answer.status == 0 && answer.err.contains("run programs under dbus-run-session"), "\(answer.err)")
-    #expect(answer.err.contains("there is no vault yet: coffer init makes one"))
+    #expect(answer.err.contains("there is no vault yet: coffer init creates one"))
     #expect(try home.coffer("secret-service status").err.contains("dbus-run-session -- bash"))
     // The program has moved.
     let file = "share/dbus-1/services/org.freedesktop.secrets.service"
@@ -77,9 +77,9 @@ import Testing
     service.bus.stop()
     #expect(try service.end(0) == 75)
     #expect(try service.home.content("service.err").contains("the bus has ended"))
-    try service.home.transcript("secret-service run", err: "there is no bus", exit: 74)
+    try service.home.transcript("secret-service run", err: "there is no session bus", exit: 74)
     try service.home.transcript(
-      "secret-service status", out: try service.home.coffer("secret-service status").out, err: "nobody answers", exit: 1)
+      "secret-service status", out: try service.home.coffer("secret-service status").out, err: "no program answers", exit: 1)
   }
 
   @Test func `a second service is told who has the name, and may take it`() throws {
@@ -177,7 +177,7 @@ import Testing
     home.environment["XDG_CURRENT_DESKTOP"] = "ubuntu:GNOME"
     #expect(try home.coffer("doctor").out.contains("ok       secret service"))
     _ = try service.end()
-    #expect(try home.coffer("doctor").out.contains("nobody answers programs that ask for secrets"))
+    #expect(try home.coffer("doctor").out.contains("no program answers requests for secrets"))
   }
 
   @Test func `without libsystemd the service says which package it needs`() throws {

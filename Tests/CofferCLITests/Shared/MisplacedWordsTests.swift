@@ -12,7 +12,7 @@ struct MisplacedWordsTests {
     let home = try Home.withVault()
     for command in ["vault mirror", "backup", "restore"] {
       let answer = try home.coffer("\(command) postgresql://ada:hush@host/db#team")
-      #expect(answer.status == 64 && answer.err.contains("a file belongs there, and postgresql://… is a place on a server"))
+      #expect(answer.status == 64 && answer.err.contains("a file is needed, and postgresql://… is a place on a server"))
       #expect(!answer.err.contains("hush"), "\(answer.err)")
     }
     #expect(!home.exists("postgresql:"))
@@ -43,7 +43,7 @@ struct MisplacedWordsTests {
         #expect(answer.status != 0 && !(answer.out + answer.err).contains("hush"), "\(name): \(answer.out) \(answer.err)")
       }
     }
-    try home.transcript("vault list --home \(url)", err: "a folder belongs there, and postgresql://… is a place on a", exit: 64)
+    try home.transcript("vault list --home \(url)", err: "a folder is needed, and postgresql://… is a place on a", exit: 64)
   }
 
   @Test(arguments: [
@@ -64,7 +64,7 @@ struct MisplacedWordsTests {
   func `a path that ends with a slash names a folder, and no file is made of its name`(line: String) throws {
     let home = try Home.withVault()
     let words = line.replacing("DIR/x", with: try home.file("x", "y")).replacing("DIR", with: home.path + "/sub")
-    try home.transcript(words, err: "a file belongs there, and \(home.path)/sub/ names a folder", exit: 64)
+    try home.transcript(words, err: "a file is needed, and \(home.path)/sub/ names a folder", exit: 64)
     #expect(!home.exists("sub"))
   }
 

@@ -23,7 +23,7 @@ struct SharedPlaceTests {
     #expect(try home.coffer("vault show web grace").out.contains("Ada"))
     try home.transcript("vault set web bob --generate --quiet")
     try home.transcript("vault delete web bob --yes --quiet")
-    try home.transcript("vault get web bob", err: "the vault has no such item", exit: 1)
+    try home.transcript("vault get web bob", err: "no item with this name", exit: 1)
     try home.transcript("run --env T=coffer://coffer/token -- sh -c 'test $T = tok'")
     _ = try home.file("template", "t={{coffer://coffer/token}}\n")
     try home.transcript("inject -i \(home.path)/template", out: "t=tok\n")
@@ -52,7 +52,7 @@ struct SharedPlaceTests {
     #expect(try home.coffer("status --json").out.contains(#""format":1"#))
     #expect(try home.coffer("status --paths").out.contains(home.place))
     #expect(try home.coffer("vault audit --json").err.isEmpty)
-    try home.transcript("init --new-key-file \(home.path)/third", err: "there is a vault already", exit: 73)
+    try home.transcript("init --new-key-file \(home.path)/third", err: "there is already a vault", exit: 73)
     #expect(!home.exists("third"), "a key that opens nothing is not left")
   }
 
@@ -71,7 +71,7 @@ struct SharedPlaceTests {
       try home.coffer("export \(there) --new-key-file \(home.path)/newkey \(file) --json").out.contains(#""items":1"#))
     try home.transcript("vault get a --quiet --vault \(there) --key-file \(home.path)/newkey", out: "1")
     try home.transcript(
-      "export \(there) --new-key-file \(home.path)/otherkey \(file)", err: "there is a vault already", exit: 73
+      "export \(there) --new-key-file \(home.path)/otherkey \(file)", err: "there is already a vault", exit: 73
     )
     #expect(!home.exists("otherkey"))
     try home.transcript("vault set b --quiet --vault \(there) --key-file \(home.path)/newkey", in: "2")
@@ -79,7 +79,7 @@ struct SharedPlaceTests {
       "merge --quiet --yes \(there) --other-key-file \(home.path)/newkey", out: "added  b\n")
     try home.transcript("vault get b", out: "2")
     try home.transcript(
-      "merge \(home.place.replacing("#", with: "?application_name=x#"))", err: "it is the vault itself", exit: 77)
+      "merge \(home.place.replacing("#", with: "?application_name=x#"))", err: "this is the vault itself", exit: 77)
     try home.transcript(
       "import --quiet --from coffer \(there) --other-key-file \(home.path)/newkey --on-duplicate skip",
       out: "kept  a\nkept  b\n")
@@ -108,8 +108,8 @@ struct SharedPlaceTests {
     }
     #expect(try !home.coffer("vault use").out.contains("x\t"))
     try home.transcript(
-      "vault list --vault postgresql://h/d#Main", err: "what stands behind # is not the name of a vault", exit: 64)
-    try home.transcript("vault list --vault postgresql://h/d?no=1", err: "the place is none that libpq understands", exit: 64)
+      "vault list --vault postgresql://h/d#Main", err: "the part after # is not the name of a vault", exit: 64)
+    try home.transcript("vault list --vault postgresql://h/d?no=1", err: "libpq does not understand the place", exit: 64)
   }
 
   @Test
@@ -138,7 +138,7 @@ struct SharedPlaceTests {
     home.environment["COFFER_VAULT"] = home.place.replacing("coffer@", with: "ada@")
     try home.transcript("vault get a", err: "the server wants a password", exit: 77)
     home.environment["PGPASSFILE"] = try home.file("pass", "*:*:*:ada:wrong\n")
-    try home.transcript("vault get a", err: "the server lets nobody in", exit: 77)
+    try home.transcript("vault get a", err: "the server refused the connection", exit: 77)
     _ = try home.file("pass", "*:*:*:ada:hunter2\n")
     try home.transcript("vault get a --quiet", out: "1")
     for line in ["status --json", "doctor --json", "vault log --json", "status --paths", "agent install --print"] {

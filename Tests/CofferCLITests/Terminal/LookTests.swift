@@ -42,6 +42,7 @@ struct LookTests {
         "github.com   octocat  CI token      just now", "日本語.jp    田中     🔑 emoji key  just now", "3 items",
       ])
     #expect(try Self.shown("vault list nope", in: home) == ["no items"])
+    #expect(try Self.shown("list", in: Home()).last == "no vault yet: coffer init creates one")
     #expect(try Self.shown("vault find ci", in: home).last == "1 item")
   }
 
@@ -86,7 +87,9 @@ struct LookTests {
     let terminal = try PseudoTerminal()
     let child = try terminal.coffer("doctor --fix --yes", in: home)
     terminal.showsAll()
-    #expect(try child.wait() == 0 && !terminal.shown.hasPrefix("\r\n") && terminal.shown.contains("nothing lies in the clear"))
+    #expect(
+      try child.wait() == 0 && !terminal.shown.hasPrefix("\r\n")
+        && terminal.shown.contains("there are no plain-text secrets to move"))
   }
 
   @Test func `a tree, findings, former contents and what was deleted are counted, with their dates in local time`() throws {
@@ -99,8 +102,8 @@ struct LookTests {
       ])
     #expect(
       try Self.shown("vault history github.com octocat", in: home) == [
-        "REVISION  STATE    CHANGED   BYTES  LABEL", "       2  present  just now      2  CI token",
-        "       1  former   just now      1  CI token", "2 versions",
+        "REVISION  STATE     CHANGED   BYTES  LABEL", "       2  current   just now      2  CI token",
+        "       1  previous  just now      1  CI token", "2 versions",
       ])
     #expect(
       try Self.shown("list --deleted", in: home) == [
@@ -141,6 +144,19 @@ struct LookTests {
     #expect(try Self.shown("vault show github.com ada --reveal", in: home).last == "  password  hunter2")
   }
 
+  @Test func `a preference is shown with its value, type and file, and listed with its value below the items`() throws {
+    let home = try Self.home()
+    try home.transcript("set theme light --plain")
+    #expect(
+      try Self.shown("show theme", in: home, columns: 200) == [
+        "theme · preference of domain coffer", "  value  light (string)", "  file   \(home.path)/config/coffer.plist",
+      ])
+    let listed = try Self.shown("list", in: home)
+    #expect(listed.suffix(3) == ["KEY    STORE     VALUE", "theme  defaults  light", "1 key"])
+    try home.transcript("vault set note", in: "v")
+    #expect(try Self.shown("show note", in: home)[1].hasPrefix("  value  "))
+  }
+
   @Test func `NO_COLOR leaves colors out, CLICOLOR_FORCE brings them to a dumb terminal, and that has none by itself`() throws {
     let home = try Self.home()
     for (variables, isColored) in [
@@ -162,7 +178,7 @@ struct LookTests {
     let items = (0..<600).map { #"{"service":"s","account":"a\#($0)","value":"v"}"# }.joined(separator: ",")
     let file = try home.file("more.json", "[\(items)]")
     let text = try Self.shown("import --from json --yes \(file)", in: home).joined(separator: "\n")
-    #expect(text.hasSuffix("imported 600 items") && !text.contains("\u{1B}") && !text.contains("%"))
+    #expect(text.contains("imported 600 items\n") && !text.contains("\u{1B}") && !text.contains("%"))
   }
 
   @Test func `a locale without UTF-8 gets its signs in ASCII`() throws {
@@ -178,11 +194,11 @@ struct LookTests {
     #expect(try Self.shown("backup -q \(home.path)/another", in: home) == [])
     #expect(
       try Self.shown("unlock", in: home, columns: 200).last?.hasPrefix(
-        "✓ unlocked for all your shells, 15 min after the last use") == true)
+        "✓ unlocked for all your shells until 15 min after the last use") == true)
     #expect(try Self.shown("status", in: home).contains("Agent     ● unlocked, 15 min left"))
     #expect(
       try Self.shown("lock", in: home, columns: 200) == [
-        "✓ locked: the agent has wiped its keys, and 'coffer unlock' opens the vault again"
+        "✓ locked: the agent has wiped its keys; 'coffer unlock' opens the vault again"
       ])
   }
 
@@ -191,18 +207,18 @@ struct LookTests {
     for (line, said, status) in [
       ("vault rename example.com --to-account eve", "✓ renamed 'example.com/bob' to 'example.com/eve'", 0),
       ("vault copy example.com/eve mail/eve", "✓ copied 'example.com/eve' to 'mail/eve'", 0),
-      ("vault copy example.com/eve mail/eve", "✗ mail/eve: the item exists already", 73),
-      ("vault rename example.com/eve mail/eve", "✗ mail/eve: the item exists already", 73),
+      ("vault copy example.com/eve mail/eve", "✗ mail/eve: the item already exists", 73),
+      ("vault rename example.com/eve mail/eve", "✗ mail/eve: the item already exists", 73),
       (
         "vault copy example.com/eve mail/eve --replace",
-        "✓ copied 'example.com/eve' to 'mail/eve'; coffer revert mail/eve 1 brings back what that was", 0
+        "✓ copied 'example.com/eve' to 'mail/eve'; coffer revert mail/eve 1 restores the replaced item", 0
       ),
       (
         "vault rename example.com/eve mail/eve --replace",
-        "✓ renamed 'example.com/eve' to 'mail/eve', in place of the item that had the name", 0
+        "✓ renamed 'example.com/eve' to 'mail/eve', replacing the item of that name", 0
       ),
       ("vault copy mail --to-service other", "✓ copied 'mail/eve' to 'other/eve'", 0),
-      ("vault revert other eve 1", "✓ 'other/eve' is what it was at revision 1 already: nothing was changed", 0),
+      ("vault revert other eve 1", "✓ 'other/eve' already equals revision 1; nothing was changed", 0),
     ] as [(String, String, Int32)] {
       let shown = try Self.shown(line, in: home, columns: 200, exit: status)
       #expect(shown.first?.hasPrefix(said) == true, "coffer \(line): \(shown)")
@@ -221,7 +237,7 @@ struct LookTests {
     let lines = try Self.shown("vault get nothing-that-is there", in: home, columns: columns, exit: 1)
     let words = { (text: String) in text.split(whereSeparator: \.isWhitespace).map(String.init) }
     let said = plain.err.replacing("coffer: 'nothing-that-is/there':", with: "✗ nothing-that-is/there:")
-      .replacing("such item\n", with: "such item.\n")
+      .replacing("this name\n", with: "this name.\n")
     #expect(words(lines.joined(separator: " ")) == words(said), "no word is broken")
     for line in lines { #expect(Cells.count(line) <= columns || words(line).count == 1, "\(line)") }
     let cure = try #require(lines.firstIndex { $0.hasPrefix("  try: ") })
@@ -237,7 +253,7 @@ struct LookTests {
     let lines = try Self.shown("vault get gihtub.com", in: home, columns: 200, exit: 1)
     #expect(
       lines == [
-        "\u{1B}[31m✗\u{1B}[0m \u{1B}[1mgihtub.com\u{1B}[0m: the vault has no item of this service. Did you mean github.com?",
+        "\u{1B}[31m✗\u{1B}[0m \u{1B}[1mgihtub.com\u{1B}[0m: no item with this name. Did you mean github.com?",
         "    \u{1B}[1mcoffer vault get github.com\u{1B}[0m",
       ])
     home.environment["NO_COLOR"] = "1"
@@ -249,7 +265,7 @@ struct LookTests {
 
   @Test func `a sentence goes on in the next line at a word, in the tour and in a question`() throws {
     let home = try Self.home(["COFFER_PAGER": ""])
-    for text in try Self.shown("tour", in: home, columns: 50) where !text.hasPrefix("   $ ") && !text.hasPrefix("       ") {
+    for text in try Self.shown("tour", in: home, columns: 50) where !text.hasPrefix("   $ ") {
       #expect(Cells.count(text) <= 50 || !text.drop { $0 == " " }.contains(" "), "\(text)")
     }
     let terminal = try PseudoTerminal((30, 24))
@@ -268,7 +284,10 @@ struct LookTests {
       "vault copy github.com --to-account 'x\u{2066}'", "login 'h\u{FEFF}' --with-token", "set 'k\u{200E}' --secret",
     ] {
       let answer = try home.coffer(line, in: Data("v".utf8))
-      #expect(answer.status == 64 && answer.err.contains("not seen or changes the direction"), "\(line): \(answer.err)")
+      #expect(answer.status == 64 && answer.err.contains("invisible or changes the direction"), "\(line): \(answer.err)")
+    }
+    for line in ["set coffer.auth/x", "rename github.com coffer.auth/x", "copy github.com --to-service coffer.auth"] {
+      #expect(try home.coffer(line, in: Data("v".utf8)).err.contains("the service 'coffer.auth' is Coffer's own"), "\(line)")
     }
     try home.transcript("vault set '👩‍💻' 'می\u{200C}خواهم'", in: "v")
   }

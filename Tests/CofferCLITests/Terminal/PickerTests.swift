@@ -49,6 +49,12 @@ struct PickerTests {
     #expect(reader.keys([0x1B, 0x5B] + Array(repeating: 0x31, count: 100) + [0x41]).last == .text("A"))
   }
 
+  @Test func `only text is taken from what is pasted, even if Esc is its last character`() {
+    var reader = KeyReader()
+    #expect(reader.keys("\u{1B}[200~a\r\u{4}\u{F}\u{7F}\u{1B}[A日\u{1B}\u{1B}".utf8) == [.text("a"), .text("日")])
+    #expect(!reader.isAtEscape && reader.pause() == nil && reader.keys("[201~\r".utf8) == [.enter])
+  }
+
   @Test func `bytes that are no UTF-8 are no text`() {
     var reader = KeyReader()
     #expect(reader.keys([0xE6, 0x97, 0x41, 0xFF, 0x80, 0xE0, 0x80, 0x80, 0xC0, 0x42]) == [.text("A"), .text("B")])
@@ -104,6 +110,18 @@ struct PickerTests {
         #expect(lines.dropFirst().count { $0.hasPrefix("> ") } == 1, "\(lines)")
       }
     }
+  }
+
+  @Test(arguments: 1...60)
+  func `a box has all of its secret, and no row that is wider than the screen`(columns: Int) {
+    let secret = Array("D594-MCGT-SGHY-GTA8-ENR5-NJKS-HYJC-6359-7R")
+    let box = SecretBox(title: "This recovery code opens the vault:", notes: ["Write it down."])
+    #expect(box.rows(secret.count, Picker.Size(columns: columns, rows: 4), Display(isTerminal: true)) == nil)
+    let rows = box.rows(secret.count, Picker.Size(columns: columns, rows: 40), Display(isTerminal: true))
+    #expect((rows == nil) == (columns <= 10))
+    let found = rows ?? []
+    #expect(rows == nil || found.flatMap { secret[$0.part] } == secret)
+    #expect(found.allSatisfy { Cells.count($0.text + String(secret[$0.part]) + $0.end) <= columns }, "\(found)")
   }
 
   @Test func `of ten thousand items those on the screen are asked for`() {

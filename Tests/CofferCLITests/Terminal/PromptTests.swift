@@ -56,14 +56,14 @@ struct PromptTests {
     let child = try terminal.coffer("init", in: home)
     terminal.shows("New passphrase: ")
     terminal.type("plum sofa kite unit\n")
-    terminal.shows("The same again: ")
+    terminal.shows("Repeat: ")
     terminal.type("plum sofa kite\n")
-    terminal.shows("The two entries differ. Try again (2 left).\r\nNew passphrase: ")
+    terminal.shows("The entries do not match. Try again (2 left).\r\nNew passphrase: ")
     terminal.type("\n")
-    terminal.shows("Nothing was typed. Try again (1 left).\r\nNew passphrase: ")
+    terminal.shows("Nothing was entered. Try again (1 left).\r\nNew passphrase: ")
     terminal.type("abc\n")
     #expect(try child.wait() == 64)
-    terminal.shows("\r\nERROR The passphrase is easy to guess: characters in their order.\r\n")
+    terminal.shows("\r\nERROR The passphrase is easy to guess: characters in sequence.\r\n")
     #expect(!terminal.shown.contains("plum") && !terminal.shown.contains("abc") && terminal.echoes && !home.exists("data"))
   }
 
@@ -75,7 +75,7 @@ struct PromptTests {
     terminal.shows("New passphrase: ")
     terminal.type("\u{4}")
     #expect(try child.wait() == 64)
-    terminal.shows("New passphrase: \r\nERROR Nothing was typed.\r\n")
+    terminal.shows("New passphrase: \r\nERROR Nothing was entered.\r\n")
   }
 
   @Test

@@ -21,7 +21,7 @@ struct QuestionInterruptTests {
     Asked("vault delete github.com ada --forever", "[y/N] "),
     Asked("vault prune --keep 0", "[y/N] "),
     Asked("vault prune github.com ada --keep 0", "[y/N] "),
-    Asked("vault rotate", "press Enter to go on: "),
+    Asked("vault rotate", "press Enter to continue: "),
     Asked("import --from netrc HOME/netrc", "[y/N] "),
     Asked("import --from coffer HOME/other", ": "),
     Asked("merge HOME/other", ": "),

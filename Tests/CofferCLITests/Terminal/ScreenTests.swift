@@ -39,6 +39,15 @@ struct ScreenTests {
     #expect(short.hasPrefix("short\tvault\t\t20") && short.hasSuffix("Z\t2099-01-01T00:00:00Z\n"), "\(short)")
   }
 
+  @Test func `the screens in the documentation are what the program prints`() throws {
+    let home = try Home()
+    let script = CommandLineArticle.root.appending(path: ".ci/screens").path()
+    guard let check = try home.program(["python3", script, "--check", Home.coffer]) else {
+      try Test.skip(without: "python3")
+    }
+    #expect(check.status == 0, "\(check.out)\(check.err)")
+  }
+
   private static func importExpired(_ service: String, in home: Home) throws {
     let items = #"[{"service":"\#(service)","account":"ci","value":"v","expires":"2020-01-01T12:00:00Z"}]"#
     #expect(try home.coffer("import -q --from json -", in: Data(items.utf8)).status == 0)
@@ -90,6 +99,13 @@ struct ScreenTests {
     #expect(try Self.shown("vault list --tree", in: home).contains("`-- prod  me, root otp"))
   }
 
+  @Test func `a tree shows an empty account beside another, and an account beside a name that is too long`() throws {
+    let home = try Self.home()
+    for name in ["Wifi ''", "Wifi 2", "a-very-long-host.example.com ada"] { try home.transcript("vault set \(name)", in: "v") }
+    let lines = try Self.shown("vault list --tree", in: home, columns: 20)
+    #expect(lines.contains("Wifi  '', 2") && lines.contains { $0.hasPrefix("a-very-") && $0.hasSuffix("…  ada") }, "\(lines)")
+  }
+
   @Test func `the log has a heading for each day, and a line in words for each event, the newest first`() throws {
     let home = try Self.home()
     try home.transcript("vault set bank ann", in: "v")
@@ -125,7 +141,7 @@ struct ScreenTests {
     let home = try Self.home()
     try Self.importExpired("a", in: home)
     try home.transcript("vault set b --expires 5d", in: "v")
-    #expect(try Self.shown("status", in: home).contains("Backup    none yet; coffer backup FILE makes one"))
+    #expect(try Self.shown("status", in: home).contains("Backup    none yet; coffer backup FILE creates one"))
     try home.transcript("backup -q \(home.path)/copy")
     try home.transcript("unlock --quiet")
     defer { _ = try? home.coffer("agent stop") }

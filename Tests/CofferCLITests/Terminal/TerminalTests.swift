@@ -53,9 +53,10 @@ struct TerminalTests {
     func home() throws -> (home: Home, words: String) {
       let home = try Home.withVault()
       let items = (0..<300).map { #"{"service":"s","account":"a\#($0)","value":"v"}"# }.joined(separator: ",\n")
-      let file = try home.file("items.json", "[\(items)]")
+      _ = try home.file("items.json", "[\(items)]")
       _ = try home.file("items.env", (0..<300).map { "N\($0)=v\n" }.joined())
-      if isFilled { #expect(try home.coffer("import -q --from json \(file)").status == 0) }
+      let old = Data("[\(items.replacing(#""v""#, with: #""old""#))]".utf8)
+      if isFilled { #expect(try home.coffer("import -q --from json -", in: old).status == 0) }
       try home.transcript("backup -q \(home.path)/copy")
       let words = line.split(separator: " ").map {
         $0.hasPrefix("items.") || ["copy", "another"].contains($0) ? "\(home.path)/\($0)" : String($0)

@@ -27,7 +27,7 @@ struct TourTests {
     #expect(home.exists("kept/data/vault.sqlite") && home.exists("kept/tour.key") && home.exists("kept/config/tour.plist"))
     #expect(!home.exists("kept/copy"))
     try home.transcript("get notifications --domain tour --home \(home.path)/kept", out: "true")
-    try home.transcript("tour --home \(home.path)/kept", err: "there is a vault already", exit: 73)
+    try home.transcript("tour --home \(home.path)/kept", err: "there is already a vault", exit: 73)
   }
 
   @Test(arguments: [SIGINT, SIGTERM])

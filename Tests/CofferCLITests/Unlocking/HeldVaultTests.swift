@@ -41,7 +41,7 @@ struct HeldVaultTests {
     try home.transcript("export --reveal --format env --service web", out: "ada='p4ss'\n")
     chmod(home.path, 0o700)
     try home.transcript(
-      "export \(home.path)/out --new-key-file \(home.path)/outkey", err: "exported 1 item to \(home.path)/out")
+      "export \(home.path)/out --new-key-file \(home.path)/outkey", err: "exported 1 item to the new vault \(home.path)/out")
     let other = "--vault \(home.path)/out --key-file \(home.path)/outkey"
     try home.transcript("vault get web ada --field pin --quiet \(other)", out: "1234")
   }
@@ -52,13 +52,13 @@ struct HeldVaultTests {
     let file = try home.file("app.env", "A=1\nB=2\n")
     try home.transcript(
       "import --from env --service app \(file) --dry-run", out: "added  app  A\nadded  app  B\n",
-      err: "nothing was changed: this was --dry-run")
+      err: "nothing was changed (--dry-run)")
     try home.transcript("import --from env --service app \(file)", out: "added  app  A\nadded  app  B\n")
     try home.transcript(
-      "import --from env --service app \(file)", err: "2 items are there already, and nothing was imported", exit: 73)
+      "import --from env --service app \(file)", err: "2 items already exist; nothing was imported", exit: 73)
     try home.transcript(
       "import --from env --service app \(file) --on-duplicate replace --json",
-      out: #"{"added":[],"kept":[],"replaced":[{"account":"A","service":"app"},{"account":"B","service":"app"}]}"# + "\n")
+      out: #"{"added":[],"kept":[{"account":"A","service":"app"},{"account":"B","service":"app"}],"replaced":[]}"# + "\n")
     try home.transcript("vault get app B", out: "2")
     #expect(try home.coffer("vault log --limit 1").out.contains("\tcoffer\t"))
   }

@@ -18,7 +18,7 @@ struct NewKeyFileTests {
       let answer = try home.traced(faults, "vault slot add --no-agent --new-key-file \(key)")
       let slots = try home.coffer("vault slot list --json").out
       let isKept = access(key, F_OK) == 0
-      if answer.err.contains("whether it was made is not known") {
+      if answer.err.contains("may or may not have been made") {
         unknown += 1
         #expect(isKept && answer.err.contains("keep the new key file \(key)"), "\(answer)")
       }
@@ -44,7 +44,7 @@ struct NewKeyFileTests {
     ] {
       let key = try left(name)
       let content = try home.content(name)
-      try home.transcript("\(line) \(key) --min-strength 0", err: "taken for that of a command that was interrupted")
+      try home.transcript("\(line) \(key) --min-strength 0", err: "as if left by an interrupted command")
       #expect(try home.content(name) == content)
     }
     #expect(try home.coffer("vault list --key-file \(home.path)/slot", with: ["COFFER_KEY_FILE": ""]).status == 0)
@@ -53,14 +53,14 @@ struct NewKeyFileTests {
     let slots = try home.coffer("vault slot list").out
     for line in ["slot", "both --new-passphrase-file \(home.path)/p"] {
       let again = try home.coffer("vault slot add --json --min-strength 0 --new-key-file \(home.path)/\(line)")
-      #expect(again.status == 0 && again.err.contains("opens the vault already"), "\(again.err)")
+      #expect(again.status == 0 && again.err.contains("already opens the vault"), "\(again.err)")
     }
     #expect(try home.coffer("vault slot list").out == slots)
     try home.transcript(
-      "export \(home.path)/new.sqlite --new-key-file \(home.path)/export", err: "stands there already", exit: 73)
+      "export \(home.path)/new.sqlite --new-key-file \(home.path)/export", err: "is already there", exit: 73)
     #expect(home.exists("export"))
     chmod(try left("open"), 0o644)
-    try home.transcript("vault slot add --new-key-file \(home.path)/open", err: "there is a file already", exit: 73)
+    try home.transcript("vault slot add --new-key-file \(home.path)/open", err: "the file already exists", exit: 73)
   }
 
   @Test func `a key file is taken back when its slot was refused, and none that stood there before is touched`() throws {

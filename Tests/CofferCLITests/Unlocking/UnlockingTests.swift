@@ -59,7 +59,7 @@ struct UnlockingTests {
       #expect(topic.contains(source), "\(source)")
     }
     try home.transcript(
-      "vault list --key-file \(home.path)/nowhere", err: "the key file is not there (\(home.path)/nowhere)", exit: 74)
+      "vault list --key-file \(home.path)/nowhere", err: "the key file does not exist (\(home.path)/nowhere)", exit: 74)
     #expect(try home.coffer("vault list --key-file \(home.file("other", "PVKEY1-nonsense"))").status != 0)
   }
 
@@ -102,7 +102,9 @@ struct UnlockingTests {
       "vault list --key-file \(home.path)/key",
       err: "takes a key file (\(other.path)/data/vault.sqlite)\n  try: unlock it with a passphrase, or a recovery code\n",
       exit: 77)
-    try other.transcript("vault list --passphrase-file \(other.file("wrong", "wrong horse"))", err: "wrong passphrase", exit: 77)
+    try other.transcript(
+      "vault list --passphrase-file \(other.file("wrong", "wrong horse"))", err: "\n  try: give the recovery code in its place; ",
+      exit: 77)
   }
 
   @Test
@@ -115,17 +117,18 @@ struct UnlockingTests {
     try home.transcript("vault list", with: ["COFFER_EXPECT_VAULT": id + ":999"], err: "older than the 999", exit: 66)
     let other = String(repeating: "0", count: 32)
     try home.transcript(
-      "vault list", with: ["COFFER_EXPECT_VAULT": other], err: "stands where \(other) is expected", exit: 66)
+      "vault list", with: ["COFFER_EXPECT_VAULT": other], err: "is where \(other) is expected", exit: 66)
     try home.transcript("vault list --json", with: ["COFFER_EXPECT_VAULT": other], err: "\"kind\":\"replaced\"", exit: 66)
     try home.transcript(
       "vault list", with: ["COFFER_EXPECT_VAULT": "nonsense"], err: "is neither a vault's id nor invitations", exit: 64)
   }
 
   @Test
-  func `a key file that others can read is used and said`() throws {
+  func `a key file that others can read is used, and unlock says so`() throws {
     let home = try Home.withVault()
     chmod(home.path + "/key", 0o644)
-    try home.transcript("vault list", err: "key can be read by other users; chmod 600 closes it")
+    try home.transcript("vault list")
+    try home.transcript("unlock", err: "key can be read by other users; run chmod 600")
   }
 
   @Test
@@ -155,7 +158,7 @@ struct UnlockingTests {
       print("not checked: another process's environment can be read by root only")
     }
     terminal.type("hunter2\n")
-    terminal.shows("The same again: ")
+    terminal.shows("Repeat: ")
     terminal.type("hunter2\n")
     #expect(try child.wait() == 0)
     try home.transcript("vault get github --quiet", out: "hunter2")

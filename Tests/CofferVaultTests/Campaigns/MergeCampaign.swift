@@ -62,8 +62,8 @@ struct MergeCampaign {
       guard let own = mine[other.id], let ours = try text(pair.here.get(own.name)),
         let theirs = try text(pair.there.get(other.name))
       else { continue }
-      let weKnow = try pair.here.revisions(of: own.name).dropFirst().contains { try pair.here.isFormer($0, other, theirs) }
-      let theyKnow = try pair.there.revisions(of: other.name).dropFirst().contains { try pair.there.isFormer($0, own, ours) }
+      let weKnow = try pair.here.revisions(of: own.name).dropFirst().contains { try pair.here.isPrevious($0, other, theirs) }
+      let theyKnow = try pair.there.revisions(of: other.name).dropFirst().contains { try pair.there.isPrevious($0, own, ours) }
       let order = (own.written, own.modified, ours) < (other.written, other.modified, theirs)
       expected[other.id] = (weKnow == theyKnow ? order : theyKnow) ? theirs : ours
     }
@@ -117,7 +117,7 @@ struct MergeCampaign {
 
 extension UnlockedVault {
   /// Whether `revision` is a content of the other vault's item.
-  fileprivate borrowing func isFormer(_ revision: VaultRevision, _ item: VaultItem, _ value: String) throws -> Bool {
+  fileprivate borrowing func isPrevious(_ revision: VaultRevision, _ item: VaultItem, _ value: String) throws -> Bool {
     try revision.state == .former && revision.item.written == item.written && revision.item.modified == item.modified
       && revision.item.metadata == item.metadata && text(get(revision.item.name, revision: revision.item.revision)) == value
   }

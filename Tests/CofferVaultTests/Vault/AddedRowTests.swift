@@ -56,7 +56,7 @@ import Testing
       try vault.rotate()
       Issue.record("the rotation passed in silence")
     } catch {
-      #expect(error.kind == .damaged && error.what.contains("the change is made"), "\(error)")
+      #expect(error.kind == .damaged && error.what.contains("the change was made"), "\(error)")
     }
     let status = try vault.status()
     #expect(status.epoch == 2 && status.oldBytesRemain)

@@ -179,7 +179,7 @@ struct ExtremeNumberTests {
       let failure = try expect(.damaged) {
         if what == "epoch" { try vault.rotate() } else { try vault.set(form("x"), for: pinned.name) }
       }
-      #expect(failure.what.contains("the last that can be") && failure.remedy == .leaveVault)
+      #expect(failure.what.contains("has reached its maximum") && failure.remedy == .leaveVault)
       let target = pinned.place.folder.appending("new.sqlite")
       #expect(try vault.export(to: target, with: TemporaryVault.credentials()) == 1)
     }

@@ -90,7 +90,7 @@ import Testing
     let store = try VaultStore(service: "app", vault: place.create())
     try FileManager.default.moveItem(atPath: place.path.string, toPath: place.path.string + ".moved")
     let error = #expect(throws: StoreError.self) { try store.save(form("lost"), for: "a") }
-    #expect(error?.kind == .locked && error?.what.contains("no longer stands here") == true)
+    #expect(error?.kind == .locked && error?.what.contains("no longer here") == true)
     #expect(!store.isUnlocked)
   }
 

@@ -4,8 +4,8 @@ internal import CofferTerminal
 
 struct HelperCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
-    commandName: "helper", abstract: "Keep the credentials of other programs.",
-    discussion: "Those programs call these; 'coffer install' puts the names that they look for on PATH.",
+    commandName: "helper", abstract: "Store and serve the credentials of other programs.",
+    discussion: "Other programs call these commands; 'coffer install' puts the names that they look for on PATH.",
     subcommands: [
       CredentialGitCommand.self, CredentialDockerCommand.self, CredentialAWSCommand.self, CredentialKubectlCommand.self,
       CredentialAskpassCommand.self, CredentialCargoCommand.self, CredentialKeyringCommand.self,
@@ -17,16 +17,16 @@ struct CredentialGitCommand: OpeningCommand {
     commandName: "git",
     abstract: "Speak git's credential protocol: get, store, erase, capability.",
     discussion: """
-      With git-credential-coffer on PATH, 'git config --global credential.helper coffer' is all that git needs; with the path of \
-      git-credential-coffer in the place of the word, jobs of cron find it too. A credential is the item whose service is the \
-      protocol and host, https://github.com, and whose account is the user; 'coffer set https://github.com ada' stores one \
-      by hand. Where there is none the login of the host is meant, and else the item github.com itself. With \
-      credential.useHttpPath the path is part of the service. Without a user the credential that was written last is given. An \
-      expired one is not; erase removes a password only if it is the one that was refused. store asks nobody: while \
-      the vault is locked it does nothing. With GIT_TERMINAL_PROMPT=0 nothing is asked at the terminal.
+      With git-credential-coffer on PATH, 'git config --global credential.helper coffer' is all that git needs; its full path \
+      in place of 'coffer' works in cron jobs too. A credential is an item: its service is the protocol and host, \
+      https://github.com, its account the user. 'coffer set https://github.com ada' stores one by hand. Without one, git gets \
+      the login of the host, else the item github.com itself. With credential.useHttpPath the path is part of the service. \
+      Without a user, git gets the credential written last. An expired one is not given. erase removes a password only if it is \
+      the refused one. store never asks: while the vault is locked it does nothing. With GIT_TERMINAL_PROMPT=0 nothing is asked \
+      at the terminal.
       """)
 
-  @Argument(help: "get, store, erase or capability; any other is ignored, as the protocol wants it.") var operation: String
+  @Argument(help: "get, store, erase or capability; others are ignored, as the protocol requires.") var operation: String
   @OptionGroup(title: "Unlocking") var unlocking: UnlockingOptions
   @OptionGroup var options: CommonOptions
 
@@ -52,13 +52,12 @@ struct CredentialGitCommand: OpeningCommand {
     }
   }
 
-  /// Stores a credential that git used with success. Git reports one after every fetch, mostly a stored one, so nothing is
-  /// asked.
+  /// Git reports a used credential after every fetch, mostly a stored one, so nothing is asked.
   private func store(_ service: String, _ message: GitMessage, _ context: Context) throws {
     context.questions = .nowhere
     do { try GitHelper(items: try context.itemsToRead(), message: message, context: context).store(service) } catch {
       guard Failure.of(error)?.status == .locked else { throw error }
-      if isatty(STDERR_FILENO) == 1 { context.note("the vault is locked, so it was not asked to keep git's password") }
+      if isatty(STDERR_FILENO) == 1 { context.note("the vault is locked; git's password was not stored") }
     }
   }
 
@@ -76,9 +75,8 @@ struct CredentialDockerCommand: OpeningCommand {
     abstract: "Speak docker's credential protocol: store, get, erase, list, version.",
     discussion: """
       With docker-credential-coffer on PATH, "credsStore": "coffer" in ~/.docker/config.json is all that docker needs. A \
-      credential is the item of the service docker:SERVER; there is one for each server. Without one, get gives what git \
-      would get for https://SERVER. Errors are on standard output, with exit status 1, because that is where docker's \
-      clients look for them.
+      credential is the item docker:SERVER, one for each server. Without one, get gives git's credential for https://SERVER. \
+      Errors go to standard output with exit status 1, where docker's clients look for them.
       """)
 
   @Argument(help: "store, get, erase, list or version.") var action: String?

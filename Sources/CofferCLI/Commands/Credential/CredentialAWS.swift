@@ -1,5 +1,4 @@
 internal import ArgumentParser
-internal import Coffer
 internal import CofferStorage
 internal import CofferTerminal
 internal import CofferVault
@@ -8,11 +7,11 @@ internal import FoundationEssentials
 struct CredentialAWSCommand: OpeningCommand {
   static let configuration = CommandConfiguration(
     commandName: "aws",
-    abstract: "Answer aws and its libraries, which call this as credential_process.",
+    abstract: "Answer aws and its libraries as their credential_process.",
     discussion: """
-      The item is that of the service aws and the profile, as 'coffer import --from aws' makes it: the value is the secret \
-      key, aws_access_key_id an attribute or a field of it, aws_session_token a field. With an expiry of the item aws asks again \
-      in time.
+      The item has the service aws and the profile as its account, as 'coffer import --from aws' stores it. Its value is the \
+      secret key, aws_access_key_id an attribute or a field, aws_session_token a field. If the item expires, aws asks again in \
+      time.
       """)
 
   @Argument(help: "The profile. [default: default]") var profile: String?
@@ -35,7 +34,7 @@ struct CredentialAWSCommand: OpeningCommand {
     let name = try ItemName(service: "aws", account: profile)
     guard let item = try items.item(name) else {
       throw StoreError(
-        .notFound, "the vault has no key of this profile", key: name.description, cure: "coffer import --from aws")
+        .notFound, "the vault has no key for this profile", key: name.description, cure: "coffer import --from aws")
     }
     let key = try items.value(of: name).line(of: name, for: "aws")
     let token = try items.item(name.field(named: Self.session))
@@ -48,14 +47,14 @@ struct CredentialAWSCommand: OpeningCommand {
   private func keyID(of item: VaultItem, _ items: VaultItems) throws -> String {
     switch try ItemPart(ifAny: Self.keyID, of: item, in: items) {
     case .text(let text): return text
-    // Another way of import may have stored it as a field; it opens nothing by itself.
+    // An import may have stored it as a field; it opens nothing by itself.
     case .secret(let form):
       if let text = form.bytes.withUnsafeBytes({ PlainBytes.text($0) }) { return text }
     case nil: break
     }
     throw StoreError(
       .notFound, "the item has no \(Self.keyID)", key: item.name.description,
-      cure: "coffer edit \(item.name.service) \(Printable.line(item.name.account)) --attribute \(Self.keyID)=ID")
+      cure: "\(CommandText.item("edit", item.name)) --attribute \(Self.keyID)=ID")
   }
 }
 

@@ -1,5 +1,4 @@
 internal import ArgumentParser
-internal import Coffer
 internal import CofferPlatform
 internal import CofferStorage
 internal import CofferTerminal
@@ -9,12 +8,12 @@ internal import SystemPackage
 struct CredentialAskpassCommand: OpeningCommand {
   static let configuration = CommandConfiguration(
     commandName: "askpass",
-    abstract: "Answer a question of ssh or git, which call this as SSH_ASKPASS or GIT_ASKPASS.",
+    abstract: "Answer ssh or git as their SSH_ASKPASS or GIT_ASKPASS.",
     discussion: """
-      They start a program by its name alone: give them coffer-askpass, which 'coffer install' puts beside coffer. The \
-      passphrase of a key is the item ssh-key:PATH, a password at a machine the item ssh://HOST of the user. git is told the \
-      user and the password that its helper would give. Whether a host is to be trusted is a question for a person: that is \
-      refused, and so is any other.
+      Both start a program by its name alone: give them coffer-askpass, which 'coffer install' puts beside coffer. The \
+      passphrase of a key is the item ssh-key:PATH; a password on a machine is the user's item of ssh://HOST. git gets the user \
+      and password that its helper would give. Only a person can decide whether to trust a host: that question is refused, and \
+      so is any other.
       """)
 
   @Argument(help: "The question, as ssh or git asks it.") var question: String
@@ -28,11 +27,11 @@ struct CredentialAskpassCommand: OpeningCommand {
     guard kind == nil, let asked = AskedQuestion(question) else {
       throw Failure(
         .refused, kind: "refused", "this question is for a person: '\(Printable.line(question))'",
-        cure: "without SSH_ASKPASS or GIT_ASKPASS the terminal is asked")
+        cure: "unset SSH_ASKPASS or GIT_ASKPASS to be asked at the terminal")
     }
     if case .again = asked {
       throw StoreError(
-        .notFound, "the passphrase of the vault was wrong, and there is no other",
+        .notFound, "the vault's passphrase for this key was wrong",
         cure: "coffer set ssh-key:PATH stores another")
     }
     let answer = try answer(asked, context)
@@ -43,7 +42,7 @@ struct CredentialAskpassCommand: OpeningCommand {
   private func answer(_ asked: AskedQuestion, _ context: Context) throws -> SecretForm {
     guard !asked.isOfSSH || !AskingSSH.isTooOld() else {
       throw Failure(
-        .refused, kind: "refused", "this ssh is older than 8.5: the question may be one of the server's",
+        .refused, kind: "refused", "this ssh is older than 8.5, so the question may come from the server",
         cure: "OpenSSH 8.5 or newer")
     }
     switch asked {
@@ -66,10 +65,9 @@ struct CredentialAskpassCommand: OpeningCommand {
     }
   }
 
-  /// A URL for a person: the part before its host may be a password.
+  /// The part of a URL before its host may be a password.
   private static func plain(_ url: String) -> String { Origin(url)?.service ?? "a URL" }
 
-  /// The item of the first service that has one.
   private func stored(_ services: [String], _ account: String?, _ what: String, for program: String, _ context: Context) throws
     -> SecretForm
   {
@@ -81,8 +79,8 @@ struct CredentialAskpassCommand: OpeningCommand {
     }
     let name = try ItemName(service: services[0], account: account ?? "")
     throw StoreError(
-      .notFound, "the vault has no such item", key: name.description,
-      cure: CommandText.vault("set", name))
+      .notFound, "no item with this name", key: name.description,
+      cure: CommandText.item("set", name))
   }
 }
 

@@ -1,17 +1,15 @@
 internal import ArgumentParser
-internal import Coffer
 internal import CofferPlatform
 internal import CofferTerminal
 
 struct CredentialCargoCommand: OpeningCommand {
   static let configuration = CommandConfiguration(
     commandName: "cargo",
-    abstract: "Answer cargo, which starts this as a credential provider.",
+    abstract: "Answer cargo as its credential provider.",
     discussion: """
       cargo starts a program by its name alone: give it cargo-credential-coffer, which 'coffer install' puts beside coffer. The \
-      token of a registry is the item cargo-registry:INDEX-URL; a service and an account behind the program's name in cargo's \
-      configuration name another item. Every request is a line of JSON on standard input, and every answer one on standard \
-      output.
+      token of a registry is the item cargo-registry:INDEX-URL; a service and an account after the program's name in cargo's \
+      configuration name another item. Requests on standard input and answers on standard output are lines of JSON.
       """)
 
   // cargo adds it to every call.

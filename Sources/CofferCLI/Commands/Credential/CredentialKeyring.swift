@@ -1,5 +1,4 @@
 internal import ArgumentParser
-internal import Coffer
 internal import CofferPlatform
 internal import CofferStorage
 internal import CofferTerminal
@@ -8,11 +7,11 @@ internal import CofferVault
 struct CredentialKeyringCommand: OpeningCommand {
   static let configuration = CommandConfiguration(
     commandName: "keyring",
-    abstract: "Answer pip and uv, which call the program keyring: get, set, del.",
+    abstract: "Answer pip and uv as the program keyring: get, set, del.",
     discussion: """
-      'coffer install --keyring' puts the name keyring beside coffer, for pip --keyring-provider subprocess and uv's \
-      --keyring-provider subprocess. A service that is a URL means the login or the item of its host, any \
-      other the item of that name. set takes the password from standard input.
+      'coffer install --keyring' puts the name keyring beside coffer, for --keyring-provider subprocess of pip and uv. A URL \
+      means the login or the item of its host; any other service, the item of that name. set takes the password from standard \
+      input.
       """)
 
   enum Operation: String, ExpressibleByArgument, CaseIterable { case get, set, del }
@@ -22,14 +21,11 @@ struct CredentialKeyringCommand: OpeningCommand {
   @Argument(help: "get, set or del.") var operation: Operation
   @Argument(help: "A URL, a host or the service of an item.") var service: String
   @Argument(help: "The user.") var username: String?
-  @Option(help: ArgumentHelp("What get prints: the password, or with creds the user before it.", valueName: "what"))
+  @Option(help: ArgumentHelp("What get prints: the password, or with creds the user first.", valueName: "what"))
   var mode = Mode.password
-  @Option(help: ArgumentHelp("How get prints it: plain, a line each, or json.", valueName: "form")) var output = Form.plain
+  @Option(help: ArgumentHelp("The format: plain (one line each) or json.", valueName: "form")) var output = Form.plain
   @OptionGroup(title: "Unlocking") var unlocking: UnlockingOptions
   @OptionGroup var options: CommonOptions
-
-  private struct Credential: Encodable { let username: String }
-  private struct Nothing: Encodable {}
 
   func claimInput(_ context: Context) throws {
     guard operation == .set else { return }
@@ -38,7 +34,12 @@ struct CredentialKeyringCommand: OpeningCommand {
   }
 
   func perform(_ context: Context) throws {
-    let place = Printable.line(Origin(service)?.service ?? service)
+    let origin = Origin(service)?.service
+    // The part of a URL before its host may be a password.
+    guard origin != nil || !(service.contains("://") && service.contains("@")) else {
+      throw StoreError(.notFound, "the URL has no certain host", cure: "a URL without a user")
+    }
+    let place = Printable.line(origin ?? service)
     switch operation {
     case .get:
       context.reason = "A program wants the password of \(place)."
@@ -57,8 +58,8 @@ struct CredentialKeyringCommand: OpeningCommand {
     let password = try found.secret.line(of: found.name, for: "keyring")
     switch output {
     case .json where mode == .creds:
-      try JSONText.write(JSONText.encode(Credential(username: found.user)), "password", password.bytes)
-    case .json: try JSONText.write(JSONText.encode(Nothing()), "password", password.bytes)
+      try JSONText.write(JSONText.encode(["username": found.user]), "password", password.bytes)
+    case .json: try JSONText.write("{}", "password", password.bytes)
     case .plain:
       if mode == .creds { try Output.line(found.user) }
       try Output.write(password.bytes)
@@ -66,15 +67,16 @@ struct CredentialKeyringCommand: OpeningCommand {
     }
   }
 
-  /// Replaces the credential that `get` would return, so that there are no two.
+  /// Replaces the credential that `get` would return: there are never two.
   private func set(_ context: Context) throws {
     let read = try SecretReader.read(
       STDIN_FILENO, limit: SecretReader.largestValue, what: "the password", place: "standard input")
     let password = try read.withoutTrailingNewline(.lineFeedOrCRLF)
     guard password.count > 0 else { throw Failure.usage("the password is empty", try: "the password on standard input") }
+    try AuthAccounts.checkFree(service: service)
     let items = try context.itemsToRead()
     guard let there = try HostCredential.first(service, username, in: items) else {
-      let name = try ItemName(service: service, account: username ?? "")
+      let name = try ItemName(service: Origin(service)?.service ?? service, account: username ?? "")
       try NewName.check(name)
       try items.set(SecretForm(password, metadata: ItemMetadata(contentType: "text/plain")), for: name)
       return

@@ -1,5 +1,4 @@
 internal import ArgumentParser
-internal import Coffer
 internal import CofferPlatform
 internal import CofferStorage
 internal import CofferTerminal
@@ -8,10 +7,10 @@ internal import FoundationEssentials
 struct CredentialKubectlCommand: OpeningCommand {
   static let configuration = CommandConfiguration(
     commandName: "kubectl",
-    abstract: "Answer kubectl and its libraries, which call this as an exec credential plugin.",
+    abstract: "Answer kubectl and its libraries as an exec credential plugin.",
     discussion: """
-      The token is that of a host or URL, as git and 'coffer login' store it, or of an item. Without a name it is that of \
-      the cluster's server, which kubectl tells where provideClusterInfo is true.
+      The token is that of a host or URL, as git and 'coffer login' store it, or of an item. Without a name it is that of the \
+      cluster's server, which kubectl sends if provideClusterInfo is true.
       """)
 
   @Argument(help: "A host, a URL or the service of an item.", completion: Completions.services) var service: String?
@@ -50,7 +49,7 @@ struct CredentialKubectlCommand: OpeningCommand {
     if request?.spec?.interactive == false { context.questions = .notAtTerminal }
     guard let service = service ?? request?.spec?.cluster?.server else {
       throw Failure.usage(
-        "no item is named, and kubectl tells no server", try: "coffer helper kubectl SERVICE, or provideClusterInfo: true")
+        "neither an item nor a server is named", try: "coffer helper kubectl SERVICE, or provideClusterInfo: true")
     }
     context.reason = "kubectl wants the token of \(service)."
     let found = try HostCredential.get(service, account, in: context.itemsToRead())
@@ -65,8 +64,8 @@ struct CredentialKubectlCommand: OpeningCommand {
     guard let text = ProcessEnvironment.value("KUBERNETES_EXEC_INFO") else { return nil }
     do { return try JSONDecoder().decode(Request.self, from: Data(text.utf8)) } catch {
       throw StoreError(
-        .damaged, "what kubectl asks is no ExecCredential", place: "KUBERNETES_EXEC_INFO",
-        cure: "this is not what kubectl sends; nothing was done", underlying: error)
+        .damaged, "kubectl's request is not an ExecCredential", place: "KUBERNETES_EXEC_INFO",
+        cure: "kubectl does not send this; nothing was done")
     }
   }
 }

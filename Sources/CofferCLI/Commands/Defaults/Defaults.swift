@@ -5,32 +5,33 @@ internal import CofferStorage
 internal import CofferTerminal
 internal import SystemPackage
 
-/// Each file of the group lists its own commands, in the order of the help.
 struct DefaultsCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
-    commandName: "defaults", abstract: "The plain store: preferences in property lists, in the spelling of macOS.",
+    commandName: "defaults", abstract: "Manage preferences in property lists, with the syntax of macOS.",
     discussion: """
-      Nothing here touches the vault, and nothing here is secret. Reading leaves no trace; a command that fails has changed \
-      nothing. There is no global domain (-g, NSGlobalDomain) on Linux: it is refused, not made up.
+      These commands never touch the vault, and nothing here is secret. Reading leaves no trace; a failed command changes \
+      nothing. Linux has no global domain (-g, NSGlobalDomain): it is refused.
       """,
     subcommands: [
-      ReadingCommands.all, WritingCommands.all, SearchCommands.all, DomainFileCommands.all,
-    ].flatMap(\.self))
+      DefaultsReadCommand.self, DefaultsReadTypeCommand.self, DefaultsWriteCommand.self, DefaultsDeleteCommand.self,
+      DefaultsRenameCommand.self, DefaultsDomainsCommand.self, DefaultsFindCommand.self, DefaultsExportCommand.self,
+      DefaultsImportCommand.self,
+    ])
 }
 
 extension Context {
-  /// A domain for reading. It leaves no trace, but completes an interrupted move of a secret out of the domain.
+  /// For reading: leaves no trace, but completes an interrupted move of a secret out of the domain.
   ///
   /// - Throws: `.damaged` for an invalid list, with the copy that could replace it.
   func domain(_ name: String) throws(StoreError) -> DefaultsStore {
     let store = try domainAsItLies(name)
     do throws(StoreError) {
       if try store.load(ReservedName.scrubPending) != nil { try places.openDefaults(name).close() }
-    } catch { note("a secret that left domain '\(name)' can still be read in its files: \(error.what)") }
+    } catch { note("a secret removed from domain '\(name)' can still be read in its files: \(error.what)") }
     return store
   }
 
-  /// A domain for reading, with no change at all.
+  /// For reading, with no change at all.
   func domainAsItLies(_ name: String) throws(StoreError) -> DefaultsStore {
     do { return try places.openDefaults(name, access: .readOnly) } catch {
       guard case .damaged = error.kind, error.place?.hasSuffix(".plist") == true else { throw error }
@@ -38,7 +39,7 @@ extension Context {
       throw StoreError(
         .damaged, error.what, place: error.place,
         cure: FileFacts.exists(copy)
-          ? "repair the file, or put \(copy) in its place, which is how coffer last wrote it; nothing was changed"
+          ? "repair the file, or replace it with \(copy), coffer's last version; nothing was changed"
           : "repair or restore the file; nothing was changed", underlying: error.underlying)
     }
   }
@@ -60,11 +61,10 @@ extension Context {
 
   func nothing(under key: String, in domain: String) -> StoreError {
     StoreError(
-      .notFound, "nothing is stored in domain '\(domain)'", key: key, cure: "coffer defaults read \(domain) shows what is")
+      .notFound, "nothing is stored in domain '\(domain)'", key: key, cure: "coffer defaults read \(domain) shows its keys")
   }
 
-  /// The content of every domain by name. An unreadable domain does not hide the others: its error is thrown after the call
-  /// of `body`.
+  /// By name. An unreadable domain does not hide the others: its error is thrown after `body`.
   func everyDomain(_ body: ([(name: String, values: [String: PlainForm])]) throws -> Void) throws {
     var contents: [(String, [String: PlainForm])] = []
     var failures: [StoreError] = []

@@ -7,7 +7,7 @@ internal import FoundationEssentials
 struct DefaultsExportCommand: Command {
   static let configuration = CommandConfiguration(
     commandName: "export", abstract: "Write a domain as an XML property list.",
-    discussion: "A file that is there is replaced in one step; one that is new can be read by its owner alone.")
+    discussion: "An existing file is replaced in one step; only its owner can read a new one.")
 
   @Argument(help: "The domain.", completion: Completions.domains) var domain: String
   @Argument(help: ArgumentHelp("The file to write; - is standard output.", valueName: "file|-")) var path: String
@@ -21,11 +21,10 @@ struct DefaultsExportCommand: Command {
 
 struct DefaultsImportCommand: Command {
   static let configuration = CommandConfiguration(
-    commandName: "import", abstract: "Store every value of a property list, XML or binary, in a domain.",
+    commandName: "import", abstract: "Store every value of an XML or binary property list in a domain.",
     discussion: """
-      All of it is stored in one step, or nothing. As on macOS, keys that the list has are replaced and all others stay; \
-      'coffer defaults delete DOMAIN' first leaves only the list's. --on-duplicate skip keeps what is there, --on-duplicate fail \
-      imports nothing then. --dry-run prints what would happen to each key.
+      All values are stored in one step, or none. As on macOS, keys in the list are replaced and all others stay; to keep only \
+      the list's, run 'coffer defaults delete DOMAIN' first.
       """)
 
   enum Duplicates: String, ExpressibleByArgument, CaseIterable {
@@ -35,22 +34,22 @@ struct DefaultsImportCommand: Command {
   @Argument(help: "The domain.", completion: Completions.domains) var domain: String
   @Argument(help: ArgumentHelp("The file to read; - is standard input.", valueName: "file|-")) var path: String
   @Option(
-    help: ArgumentHelp("What becomes of a key that is there: replace, skip or fail.", valueName: "what"))
+    help: ArgumentHelp("For existing keys: replace, skip, or fail and import nothing.", valueName: "what"))
   var onDuplicate: Duplicates = .replace
-  @Flag(help: "Change nothing, and print what would happen.") var dryRun = false
+  @Flag(help: "Only print what would happen.") var dryRun = false
   @OptionGroup var options: AnswerOptions
 
   func perform(_ context: Context) throws {
     let place = path == "-" ? "standard input" : path
     let list = try PlainFile.read(path, limit: DefaultsStore.largestPropertyList)
     let values = try DefaultsStore.values(ofPropertyList: list, from: place)
-    // Without a trace, so that a damaged list does not even get a journal.
-    let present = try context.domain(domain).contents()
-    let plan = Plan(values, present, onDuplicate)
+    // A damaged list does not even get a journal.
+    let current = try context.domain(domain).contents()
+    let plan = Plan(values, current, onDuplicate)
     if onDuplicate == .fail, let key = plan.kept.first {
       throw StoreError(
-        .alreadyExists, "the key is there already, and nothing was imported", key: key, place: domain,
-        cure: "--on-duplicate replace or --on-duplicate skip says what becomes of such keys")
+        .alreadyExists, "the key already exists; nothing was imported", key: key, place: domain,
+        cure: "choose --on-duplicate replace or --on-duplicate skip")
     }
     guard !dryRun else { return try show(plan, context) }
     let store = try context.places.openDefaults(domain)
@@ -63,19 +62,19 @@ struct DefaultsImportCommand: Command {
   }
 
   private func show(_ plan: Plan, _ context: Context) throws {
-    if options.json { return try Output.line(JSONText.encode(plan)) }
+    if options.json { return try Output.json(plan) }
     let rows = [("added", plan.added), ("replaced", plan.replaced), ("kept", plan.kept)]
       .flatMap { word, keys in keys.map { [word, $0] } }
     try Table.show(rows, under: ["DONE", "KEY"])
-    context.note("nothing was changed: this was --dry-run")
+    context.note("nothing was changed (--dry-run)")
   }
 
   private struct Plan: Encodable {
     var added: [String] = [], replaced: [String] = [], kept: [String] = []
 
-    init(_ values: [String: PlainForm], _ present: [String: PlainForm], _ policy: Duplicates) {
+    init(_ values: [String: PlainForm], _ current: [String: PlainForm], _ policy: Duplicates) {
       for key in values.keys.sorted() {
-        if present[key] == nil {
+        if current[key] == nil {
           added.append(key)
         } else if policy == .replace {
           replaced.append(key)
@@ -85,7 +84,7 @@ struct DefaultsImportCommand: Command {
       }
     }
 
-    /// The writes for new keys, which must still be new when they are made.
+    /// New keys must still be new when they are written.
     func batch(_ values: [String: PlainForm]) -> Batch<Plain> {
       var batch = Batch<Plain>()
       for key in added {
@@ -95,8 +94,4 @@ struct DefaultsImportCommand: Command {
       return batch
     }
   }
-}
-
-enum DomainFileCommands {
-  static let all: [any ParsableCommand.Type] = [DefaultsExportCommand.self, DefaultsImportCommand.self]
 }

@@ -3,18 +3,17 @@ internal import CofferDefaults
 internal import CofferFormats
 internal import CofferStorage
 internal import CofferTerminal
-internal import SystemPackage
 
 struct DefaultsReadCommand: Command {
   static let configuration = CommandConfiguration(
     commandName: "read", abstract: "Print a preference, a domain, or all domains.",
     discussion: """
-      As on macOS: a single value bare, true and false as 1 and 0, collections in the old property-list notation. \
-      Text is UTF-8 and data is printed whole, which macOS would abbreviate. For programs there are --json and 'export'.
+      As on macOS, a single value is bare, true and false are 1 and 0, collections are in the old property-list notation. Text \
+      is UTF-8; data is printed whole, which macOS would abbreviate. Programs should use --json or 'export'.
       """)
 
-  @Argument(help: "The domain; all of them when left out.", completion: Completions.domains) var domain: String?
-  @Argument(help: "The key; the whole domain when left out.", completion: Completions.keys) var key: String?
+  @Argument(help: "The domain; all if omitted.", completion: Completions.domains) var domain: String?
+  @Argument(help: "The key; the whole domain if omitted.", completion: Completions.keys) var key: String?
   @OptionGroup var options: AnswerOptions
 
   func perform(_ context: Context) throws {
@@ -29,7 +28,7 @@ struct DefaultsReadCommand: Command {
   }
 
   private func show(_ form: PlainForm) throws {
-    guard !options.json else { return try Output.line(JSONText.encode(PlainFormJSON(form))) }
+    guard !options.json else { return try Output.json(PlainFormJSON(form)) }
     let text = ClassicList.text(form)
     try Output.line(Output.isTerminal ? Printable.text(text) : text)
   }
@@ -46,10 +45,8 @@ struct DefaultsReadTypeCommand: Command {
 
   func perform(_ context: Context) throws {
     let type = try context.value(of: key, in: domain).typeWord
-    try Output.line(options.json ? JSONText.encode(Answer(domain: domain, key: key, type: type)) : "Type is \(type)")
+    try Output.line(options.json ? JSONText.encode(["domain": domain, "key": key, "type": type]) : "Type is \(type)")
   }
-
-  private struct Answer: Encodable { let domain: String, key: String, type: String }
 }
 
 extension PlainForm {
@@ -57,8 +54,4 @@ extension PlainForm {
   var typeWord: String {
     if case .real = self { "float" } else { kindName }
   }
-}
-
-enum ReadingCommands {
-  static let all: [any ParsableCommand.Type] = [DefaultsReadCommand.self, DefaultsReadTypeCommand.self]
 }

@@ -8,15 +8,15 @@ internal import CofferTerminal
 
 struct DefaultsDomainsCommand: Command {
   static let configuration = CommandConfiguration(
-    commandName: "domains", abstract: "List the domains, one a line.",
-    discussion: "A domain is a property list in the folder of preferences; 'coffer status --paths' names the folder.",
+    commandName: "domains", abstract: "List the domains, one per line.",
+    discussion: "A domain is a property list in the folder of preferences; 'coffer status --paths' prints the folder.",
     aliases: ["ls"])
 
   @OptionGroup var options: AnswerOptions
 
   func perform(_ context: Context) throws {
     let domains = try DefaultsDomain.list(in: context.places.defaults).map(\.name)
-    if options.json { return try Output.line(JSONText.encode(domains)) }
+    if options.json { return try Output.json(domains) }
     if Output.isTerminal {
       let footer = domains.isEmpty ? "no domains in \(context.places.defaults)" : counted(domains.count, "domain")
       return try Table(columns: [.text("DOMAIN")], rows: domains.map { [Table.Cell($0)] }, footer: footer).show()
@@ -27,19 +27,19 @@ struct DefaultsDomainsCommand: Command {
 
 struct DefaultsFindCommand: Command {
   static let configuration = CommandConfiguration(
-    commandName: "find", abstract: "Look for a word in the names, keys and values of all domains.",
-    discussion: "Upper and lower case are the same, and a part of a word is enough. Values nested in collections count.",
+    commandName: "find", abstract: "Find a word in the names, keys and values of all domains.",
+    discussion: "Case is ignored, and a part of a word is enough. Values nested in collections count.",
     aliases: ["search"])
 
-  @Argument(help: "What to look for.") var word: String
+  @Argument(help: "The text to find.") var word: String
   @OptionGroup var options: AnswerOptions
 
   func perform(_ context: Context) throws {
-    guard !word.isEmpty else { throw Failure.usage("there is no word to look for", try: "coffer defaults read for everything") }
+    guard !word.isEmpty else { throw Failure.usage("the search word is empty", try: "coffer defaults read for everything") }
     let wanted = word.lowercased()
     try context.everyDomain { contents in
       let hits = contents.map { Self.hit($0.name, $0.values, wanted) }.filter { $0.nameMatches || !$0.keys.isEmpty }
-      if options.json { try Output.line(JSONText.encode(hits)) }
+      if options.json { try Output.json(hits) }
       guard !hits.isEmpty else {
         throw StoreError(
           .notFound, "no domain, key or value contains the word", key: word, cure: "a shorter word, or coffer defaults domains")
@@ -78,8 +78,4 @@ struct DefaultsFindCommand: Command {
     default: holds(ClassicList.text(form), wanted)
     }
   }
-}
-
-enum SearchCommands {
-  static let all: [any ParsableCommand.Type] = [DefaultsDomainsCommand.self, DefaultsFindCommand.self]
 }

@@ -10,11 +10,10 @@ struct DefaultsWriteCommand: Command {
     commandName: "write", abstract: "Store a preference.",
     usage: "coffer defaults write [options] DOMAIN KEY [-type] VALUE …",
     discussion: """
-      The flags are those of macOS: -bool, -int, -float, -string, -date, -data (in hexadecimal), -array VALUE…, \
-      -array-add VALUE…, -dict KEY VALUE…, -dict-add KEY VALUE…; inside an array or a dictionary a value may carry its own \
-      flag. Without a flag the value is text, unless it begins with {, ( or <: then it is a property list in the old notation \
-      or in XML, '{ a = 1; }', '(a, b)', '<0f00>' or '<dict>…</dict>', and refused if it is none. Put -string before text \
-      that begins so.
+      The flags are those of macOS: -bool, -int, -float, -string, -date, -data (in hexadecimal), -array VALUE…, -array-add \
+      VALUE…, -dict KEY VALUE…, -dict-add KEY VALUE…; a value inside an array or a dictionary may have its own flag. Without a \
+      flag the value is text, unless it begins with {, ( or <. Then it must be a property list in the old notation or in XML: \
+      '{ a = 1; }', '(a, b)', '<0f00>' or '<dict>…</dict>'. Put -string before text that begins so.
       """)
 
   // The words are macOS's, not this parser's: -int is one flag there, and -5 a number.
@@ -60,7 +59,7 @@ struct DefaultsWriteCommand: Command {
     }
     let (domain, key) = (words[0], try StoredName.check(words[1]))
     let value = try TypedWords.parse(words.dropFirst(2))
-    // First without a trace: an unstorable value, or a damaged list, must not even make a journal.
+    // An unstorable value, or a damaged list, must not even make a journal.
     try DefaultsStore.checkStorable(value.applied(to: context.domain(domain).load(key), under: key), under: key)
     let store = try context.places.openDefaults(domain)
     if case .replace(let form) = value {
@@ -74,14 +73,14 @@ struct DefaultsWriteCommand: Command {
 
 struct DefaultsDeleteCommand: Command {
   static let configuration = CommandConfiguration(
-    commandName: "delete", abstract: "Remove a preference, or all of a domain with its property list.",
-    discussion: "A whole domain is removed without a question, except at a terminal, where --yes answers it.",
+    commandName: "delete", abstract: "Remove a preference, or a whole domain with its property list.",
+    discussion: "Only a terminal asks before a whole domain is removed, unless --yes.",
     aliases: ["rm", "del", "remove"])
 
   static var idleOptions: Set<String> { [] }
 
   @Argument(help: "The domain.", completion: Completions.domains) var domain: String
-  @Argument(help: "The key; all of them when left out.", completion: Completions.keys) var key: String?
+  @Argument(help: "The key; all if omitted.", completion: Completions.keys) var key: String?
   @OptionGroup var options: AnswerOptions
 
   func perform(_ context: Context) throws {
@@ -94,28 +93,21 @@ struct DefaultsDeleteCommand: Command {
 
   private func removeDomain(_ context: Context) throws {
     let count = try context.existingDomain(domain).names().count
-    guard try context.yes || isAgreed(count) else {
-      throw Failure.usage("nothing was removed", try: "--yes, or y at the question")
-    }
-    // Open while it is removed, so that a transaction left between the stores is settled with the vault's file.
+    try context.checkRemoval("Remove all \(count) preferences of \(domain)?")
+    // Held open, so that a transaction left between the stores is settled with the vault's file.
     let store = try context.places.openDefaults(domain)
     try store.domain.remove()
-  }
-
-  private func isAgreed(_ count: Int) throws -> Bool {
-    guard isatty(STDIN_FILENO) == 1, let terminal = Terminal() else { return true }
-    return try terminal.confirm("Remove all \(count) preferences of \(domain)?")
   }
 }
 
 struct DefaultsRenameCommand: Command {
   static let configuration = CommandConfiguration(
-    commandName: "rename", abstract: "Give a preference another key, in one step.",
-    discussion: "As on macOS, what the new key had is replaced.", aliases: ["mv"])
+    commandName: "rename", abstract: "Rename the key of a preference in one step.",
+    discussion: "As on macOS, the new key's value is replaced.", aliases: ["mv"])
 
   @Argument(help: "The domain.", completion: Completions.domains) var domain: String
-  @Argument(help: "The key it has.", completion: Completions.keys) var old: String
-  @Argument(help: "The key it gets.") var new: String
+  @Argument(help: "The current key.", completion: Completions.keys) var old: String
+  @Argument(help: "The new key.") var new: String
   @OptionGroup var options: AnswerOptions
 
   func perform(_ context: Context) throws {
@@ -126,10 +118,4 @@ struct DefaultsRenameCommand: Command {
     }
     try store.close()
   }
-}
-
-enum WritingCommands {
-  static let all: [any ParsableCommand.Type] = [
-    DefaultsWriteCommand.self, DefaultsDeleteCommand.self, DefaultsRenameCommand.self,
-  ]
 }

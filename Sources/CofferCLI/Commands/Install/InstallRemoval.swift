@@ -1,11 +1,9 @@
-internal import ArgumentParser
-internal import Coffer
 internal import CofferPlatform
 internal import CofferTerminal
 internal import FoundationEssentials
 internal import SystemPackage
 
-/// `coffer install --remove`: removes the files of an install, and nothing else. If one was changed since, nothing is removed.
+/// Removes the files of an install, and nothing else; if one was changed since, nothing.
 ///
 /// Folders that install made go if they are empty, except those above the prefix.
 struct InstallRemoval {
@@ -15,7 +13,7 @@ struct InstallRemoval {
     let record = try InstallRecord(prefix: prefix)
     guard !record.isEmpty else {
       throw StoreError(
-        .notFound, "no coffer install put anything there", place: prefix.string, cure: "--prefix DIR, as it was given to install")
+        .notFound, "coffer install has put nothing there", place: prefix.string, cure: "the --prefix DIR given to install")
     }
     try record.checkWays("nothing was removed", otherwise: "remove by hand what \(record.file) lists")
     let there = try record.marks.keys.sorted { $0.string < $1.string }.filter { path in
@@ -35,28 +33,27 @@ struct InstallRemoval {
       guard folder.withPlatformString({ rmdir($0) }) != 0, ![ENOENT, ENOTDIR, ENOTEMPTY, EEXIST].contains(errno) else { continue }
       context.note("this folder stays: \(StoreError(errno: errno, "remove the folder", place: folder).facts)")
     }
-    if json { return try Output.line(JSONText.encode(["removed": there.map(\.string)])) }
+    if json { return try Output.json(["removed": there.map(\.string)]) }
     if Display.output.isTerminal {
       try Output.line("\(Sign.doneAtTerminal)removed \(counted(there.count, "file")) below \(prefix), coffer among them")
     } else {
       for path in there { try Output.line("removed  \(path)") }
     }
-    context.note("the vault, the preferences, and what git and docker were told of coffer stay")
+    context.note("the vault, the preferences, and the settings of git and docker stay")
   }
 
   private static func changed(_ path: FilePath) -> StoreError {
     StoreError(
-      .refused, "this is not what coffer install put there; nothing was removed", place: path.string,
+      .refused, "coffer install did not put this there; nothing was removed", place: path.string,
       cure: "move it away, or coffer install --replace, then coffer install --remove")
   }
 }
 
-/// The folder of `bin`, `share` and `lib`.
 enum InstallPrefix {
   /// - Parameter given: the value of `--prefix`; nil for `~/.local`.
   static func path(_ given: String?) throws -> FilePath {
     if let given {
-      guard !given.contains("\n") else { throw Failure.usage("the prefix has a newline in it", try: "--prefix DIR") }
+      guard !given.contains("\n") else { throw Failure.usage("the prefix contains a newline", try: "--prefix DIR") }
       return FilePath(FileManager.default.currentDirectoryPath).pushing(FilePath(given)).lexicallyNormalized()
     }
     guard let home = ProcessEnvironment.value("HOME") else {

@@ -5,7 +5,7 @@ internal import CofferTerminal
 internal import FoundationEssentials
 internal import SystemPackage
 
-/// A file, link or folder that `coffer install` writes.
+/// Written by `coffer install`.
 struct InstalledFile {
   enum Content {
     case bytes(Data, mode: UInt32)
@@ -24,7 +24,7 @@ struct InstalledFile {
     }
   }
 
-  /// The mark of the file at `path`; nil if there is none, empty for a kind of file that no install makes.
+  /// Nil if there is no file, empty for a kind of file that no install makes.
   static func mark(at path: FilePath) throws -> String? {
     var facts = stat()
     guard path.withPlatformString({ lstat($0, &facts) }) == 0 else {
@@ -45,7 +45,7 @@ struct InstalledFile {
   }
 
   /// Whether the regular file at `path` is any version of coffer: machine code that contains the name by which docker starts
-  /// it. It is read and never started, as its origin is unknown.
+  /// it. It is never started, as its origin is unknown.
   static func isCoffer(at path: FilePath) throws -> Bool {
     let program = try Data(contentsOf: URL(filePath: path.string), options: .alwaysMapped)
     guard program.count <= largestProgram else { return false }
@@ -121,7 +121,7 @@ struct InstallRecord {
     }
   }
 
-  /// The path that the record has as `name`; nil if it leads out of the prefix, or if no install writes it.
+  /// Nil if it leads out of the prefix, or if no install writes it.
   private func place(named name: Data, isFolder: Bool) -> FilePath? {
     if isFolder, name.elementsEqual(Self.itself.utf8) { return prefix }
     let names = name.split(separator: UInt8(ascii: "/"), omittingEmptySubsequences: false)
@@ -145,7 +145,7 @@ struct InstallRecord {
 
   func has(_ mark: String, at path: FilePath) -> Bool { marks[path]?.contains(mark) ?? false }
 
-  /// Refuses any change if a link on the way to a file leads out of the prefix: in a copy of a prefix it would lead to the
+  /// Refuses any change if a link on the way to a file leads out of the prefix: a copy of a prefix would lead to the
   /// original, and nothing could be removed.
   ///
   /// - Parameters:
@@ -162,13 +162,13 @@ struct InstallRecord {
       while FileFacts.isAbsent(folder), folder != prefix { folder = folder.folder }
       guard try TrustedPath.resolve(folder).starts(with: root) else {
         throw StoreError(
-          .refused, "a link on the way leads out of the prefix; \(outcome)", place: path.string,
-          cure: "put a folder in the place of the link, or \(otherwise)")
+          .refused, "a symbolic link in the path leads out of the prefix; \(outcome)", place: path.string,
+          cure: "replace the link with a folder, or \(otherwise)")
       }
     }
   }
 
-  /// Records `files` before they are written, so that any content that an interrupted install leaves is known.
+  /// Before `files` are written, so that any content of an interrupted install is known.
   mutating func add(_ files: [InstalledFile]) throws {
     for file in files { marks[file.path, default: []].insert(try file.mark()) }
   }

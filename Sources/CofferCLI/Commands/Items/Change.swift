@@ -1,5 +1,4 @@
 internal import ArgumentParser
-internal import Coffer
 internal import CofferPlatform
 internal import CofferStorage
 internal import CofferTerminal
@@ -10,24 +9,23 @@ struct DeleteCommand: OpeningCommand, TwoStoreCommand {
   static let configuration = CommandConfiguration(
     commandName: "delete", abstract: "Remove a secret, a folder of secrets or a preference.",
     discussion: """
-      A secret is removed with its fields and previous versions, and can be brought back for 30 days (the setting trash.days). A \
-      login is removed for good, and so is a preference. At a terminal the command asks first about secrets, unless --yes. With \
-      -r a NAME that ends with a slash is everything below it.
+      A secret is removed with its fields and previous versions, and can be brought back for 30 days (the setting trash.days). \
+      Logins and preferences are removed for good. A terminal asks first about secrets, unless --yes.
       """, aliases: ["rm", "del", "remove", "erase"])
 
   static var idleOptions: Set<String> { [] }
 
   @OptionGroup var item: ItemArguments
   @OptionGroup var part: FieldOption
-  @Flag(help: "Remove it for good, with all that is kept of it, even if it was deleted before.") var forever = false
-  @Flag(name: [.long, .customShort("r")], help: "Remove every item below NAME/, all or none.") var recursive = false
+  @Flag(help: "Remove it and its previous versions for good, even if already deleted.") var forever = false
+  @Flag(name: [.long, .customShort("r")], help: "Remove every item below the folder NAME, all or none.") var recursive = false
   @OptionGroup var store: StoreChoice
   @OptionGroup(title: "Unlocking") var unlocking: UnlockingOptions
   @OptionGroup var options: AnswerOptions
 
   func validate() throws {
-    guard !recursive || (part.field == nil && !forever && item.key?.hasSuffix("/") == true) else {
-      throw ValidationError("-r takes a folder, which ends with a slash, and stands alone")
+    guard !recursive || (part.field == nil && !forever && item.key != nil) else {
+      throw ValidationError("-r takes only the name of a folder")
     }
   }
 
@@ -41,6 +39,7 @@ struct DeleteCommand: OpeningCommand, TwoStoreCommand {
     try words.check()
     let key = try store.key(item, context)
     if let key, part.field == nil, !forever, try key.preference() != nil {
+      try key.checkIsOnlyPreference()
       try key.router.writablePlain().save(nil, for: key.name)
       try key.router.finish()
       return context.done("deleted the preference '\(key.name)' of \(key.router.domain)")
@@ -51,25 +50,28 @@ struct DeleteCommand: OpeningCommand, TwoStoreCommand {
 
   private func deleteFolder(_ context: Context) throws {
     let items = try context.items()
-    let folder = try ItemFolder(item.key ?? "", in: items)
-    guard try context.yes || options.json || isAgreed("Delete \(folder.summary)?") else {
-      throw Failure.usage("nothing was removed", try: "--yes, or y at the question")
-    }
-    try items.apply(folder.items.map { .remove($0.name, keptUntil: Trash.end($0, context)) })
-    context.done("deleted \(folder.summary)")
+    let name = item.key ?? ""
+    let folder = try ItemFolder(name.hasSuffix("/") ? name : name + "/", in: items)
+    if !options.json { try context.checkRemoval("Delete \(folder.summary)?") }
+    let changes = folder.items.map { (item: $0, end: Trash.end($0, context)) }
+    _ = try ItemFolder.apply(changes.map { .remove($0.item.name, keptUntil: $0.end) }, items, context)
+    let back = changes.contains { $0.end == nil } ? "" : "; coffer undelete \(CommandText.quoted(folder.prefix)) brings them back"
+    context.done("deleted \(folder.summary)\(back)")
   }
 
   private func delete(_ found: VaultItem, _ items: VaultItems, _ context: Context) throws {
     let until = forever ? nil : Trash.end(found, context)
-    guard try context.yes || options.json || isAgreed(found, until) else {
-      throw Failure.usage("nothing was removed", try: "--yes, or y at the question")
+    if !options.json {
+      let label = found.metadata.label.isEmpty ? "" : " '\(found.metadata.label)'"
+      let time = "(changed \(LocalTime().ago(found.modified)))\(until == nil ? " for good" : "")"
+      try context.checkRemoval("Delete \(found.name)\(label) \(time)?")
     }
     guard try items.remove(found.name, keptUntil: until) else {
       throw StoreError(.notFound, "someone else deleted it just now", key: found.name.description, cure: "nothing is left to do")
     }
     guard let until else { return context.done("deleted '\(found.name)' for good") }
     context.done(
-      "deleted '\(found.name)'; \(CommandText.vault("undelete", found.name)) brings it back until \(Moment.day(until))")
+      "deleted '\(found.name)'; \(CommandText.item("undelete", found.name)) brings it back until \(Moment.day(until))")
   }
 
   /// The item or field; with `--forever` also a deleted one that can be restored.
@@ -80,61 +82,55 @@ struct DeleteCommand: OpeningCommand, TwoStoreCommand {
       return kept.item
     }
   }
-
-  private func isAgreed(_ found: VaultItem, _ until: Date?) throws -> Bool {
-    let label = found.metadata.label.isEmpty ? "" : " '\(found.metadata.label)'"
-    return try isAgreed(
-      "Delete \(found.name)\(label) (changed \(LocalTime().ago(found.modified)))\(until == nil ? " for good" : "")?")
-  }
-
-  private func isAgreed(_ question: String) throws -> Bool {
-    guard isatty(STDIN_FILENO) == 1, let terminal = Terminal() else { return true }
-    return try terminal.confirm(question)
-  }
 }
 
 struct RenameCommand: OpeningCommand, TwoStoreCommand {
   static let configuration = CommandConfiguration(
-    commandName: "rename", abstract: "Give a secret, a folder of secrets or a preference another name.",
+    commandName: "rename", abstract: "Rename a secret, a folder of secrets or a preference.",
     discussion: """
-      Value, label, attributes, dates, expiry and history stay. A name that is taken is an error, unless --replace. Two names \
-      that end with a slash are folders: everything below the first moves below the second, all or none; at a terminal the \
-      command asks first, unless --yes.
+      Value, label, attributes, dates, expiry and history stay. An existing name is an error, unless --replace. If both names \
+      end with a slash, everything below the first moves below the second, all or none; a terminal asks first, unless --yes. \
+      If only the second does, the item moves into that folder. --to-vault moves an item or a folder to another vault: a copy is \
+      stored there, read again and compared, and then the original is deleted as by 'coffer delete'. Previous versions stay \
+      behind with it. If the command is killed in between, both vaults have the item. Logins and session values are not moved.
       """,
     aliases: ["mv", "move"])
 
   @OptionGroup var pair: ItemPair
   @OptionGroup var store: StoreChoice
+  @OptionGroup(title: "The other vault") var other: OtherVaultOptions
   @OptionGroup(title: "Unlocking") var unlocking: UnlockingOptions
   @OptionGroup var options: AnswerOptions
 
   static var idleOptions: Set<String> { [] }
 
+  func validate() throws { try pair.check(other) }
+
   func perform(_ context: Context) throws {
+    if let place = pair.toVault { return try pair.send(to: place, isMove: true, other, store, context) }
     if let (old, new) = pair.folders { return try renameFolder(old, new, context) }
     if let key = try pair.key(store, context), let form = try key.preference() {
       return try pair.write(form, key, isMove: true, context)
     }
     let items = try context.items()
-    let (name, new) = try pair.names(store, context, in: items)
+    let (item, new) = try pair.names(store, context, in: items)
     let former = try pair.replace ? items.item(new) : nil
-    let moved = try pair.applying(new) { try items.apply([.move(name, to: new, if: pair.condition)]) }
+    let moved = try pair.applying([(item.name, new)]) {
+      try items.apply([.move(item.name, to: new, if: pair.condition)])
+    }
     if options.json, let item = moved.first { return try Output.line(JSONText.encode(ItemJSON(item))) }
-    context.done("renamed '\(name)' to '\(new)'" + (former == nil ? "" : ", in place of the item that had the name"))
+    context.done("renamed '\(item.name)' to '\(new)'" + (former == nil ? "" : ", replacing the item of that name"))
   }
 
   private func renameFolder(_ old: String, _ new: String, _ context: Context) throws {
     let items = try context.items()
     let folder = try ItemFolder(old, in: items)
-    let changes = try folder.items.map { item in
-      let name = try folder.name(of: item.name, below: new)
-      try NewName.check(name)
-      return ItemChange.move(item.name, to: name, if: pair.condition)
-    }
+    let names = try folder.names(below: new)
+    let changes = names.map { ItemChange.move($0.old, to: $0.new, if: pair.condition) }
     guard try context.agrees("Rename \(folder.summary) to \(Printable.line(new))?") else {
       throw Failure.usage("nothing was renamed", try: "--yes, or y at the question")
     }
-    let moved = try pair.applying(nil) { try items.apply(changes) }
+    let moved = try pair.applying(names) { try ItemFolder.apply(changes, items, context) }
     if options.json { return try Output.line(JSONText.encode(moved.map { ItemJSON($0) })) }
     context.done("renamed \(folder.summary) to \(Printable.line(new))")
   }
@@ -145,38 +141,53 @@ struct CopyCommand: OpeningCommand, TwoStoreCommand {
     commandName: "copy", abstract: "Copy a secret or a preference to another name.",
     discussion: """
       Value, label, attributes, expiry and fields are copied. The copy has its own dates, and no history. An expired secret is \
-      not copied. A name that is taken is an error, unless --replace.
+      not copied. An existing name is an error, unless --replace. --to-vault copies an item or a folder to another vault, with \
+      its dates, expired or not, all or none; a terminal asks about a folder, unless --yes. Logins and session values are not \
+      copied there.
       """,
     aliases: ["cp"])
 
+  static var idleOptions: Set<String> { [] }
+
   @OptionGroup var pair: ItemPair
   @OptionGroup var store: StoreChoice
+  @OptionGroup(title: "The other vault") var other: OtherVaultOptions
   @OptionGroup(title: "Unlocking") var unlocking: UnlockingOptions
   @OptionGroup var options: AnswerOptions
 
   func validate() throws {
-    guard pair.folders == nil else { throw ValidationError("a folder is renamed as a whole, but not copied") }
+    try pair.check(other, hint: "; coffer get NAME -c copies it to the clipboard")
+    guard pair.folders == nil || pair.toVault != nil else {
+      throw ValidationError("a folder can be renamed, or copied to another vault")
+    }
   }
 
   func perform(_ context: Context) throws {
+    if let place = pair.toVault { return try pair.send(to: place, isMove: false, other, store, context) }
     if let key = try pair.key(store, context), let form = try key.preference() {
       return try pair.write(form, key, isMove: false, context)
     }
     let items = try context.items()
-    let (name, copy) = try pair.names(store, context, in: items)
+    let (item, copy) = try pair.names(store, context, in: items)
+    let name = item.name
     let fields = try items.fields(of: name).map { field in
       ItemChange.set(try items.value(of: field.name), for: try copy.field(named: field.name.field))
     }
     let former = try items.item(copy)
+    let names = Set(fields.map(\.name))
+    let replaced = try former.map { try items.fields(of: $0.name).filter { !names.contains($0.name) } } ?? []
     let keeping = HistoryOptions.standard(former, context)
-    let stored = try pair.applying(copy) {
-      try items.apply([.set(items.value(of: name), for: copy, if: pair.condition, keeping: keeping)] + fields)
+    let stored = try pair.applying([(copy, copy)]) {
+      try items.apply(
+        replaced.map { .remove($0.name, keptUntil: Trash.end($0, context)) }
+          + [.set(items.value(of: name), for: copy, if: pair.condition, keeping: keeping)] + fields)
     }
-    guard let item = stored.first else { return }
-    if options.json { return try Output.line(JSONText.encode(ItemJSON(item))) }
+    guard let stored = stored.first else { return }
+    if options.json { return try Output.line(JSONText.encode(ItemJSON(stored))) }
     let back = former.map { former in
-      item.history > 0
-        ? "; \(CommandText.vault("revert", copy, String(former.revision))) brings back what that was" : "; what that was is gone"
+      stored.history > 0
+        ? "; \(CommandText.item("revert", copy, String(former.revision))) restores the replaced item"
+        : "; the replaced item is gone"
     }
     context.done("copied '\(name)' to '\(copy)'" + (back ?? ""))
   }

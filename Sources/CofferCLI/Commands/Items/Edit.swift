@@ -7,36 +7,35 @@ internal import CofferVault
 
 struct EditCommand: OpeningCommand {
   static let configuration = CommandConfiguration(
-    commandName: "edit", abstract: "Change an item's value in your editor, or what describes it.",
+    commandName: "edit", abstract: "Edit an item's value, or change its description.",
     discussion: """
-      With --label, --attribute, --remove-attribute, --expires or --type these change alone, and the value stays; --form opens \
-      all of them in your editor. Without these the value is edited. It is in a file that is in memory alone, in a folder that \
-      only you can enter, and is wiped when the editor ends; without a file system in memory nothing is edited. VISUAL or EDITOR \
-      names the editor. If it fails or is killed nothing is changed, and an unchanged value is not written. Editors add a \
-      newline at the end: it is dropped if the value had none, unless --exact. An expiry belonged to the old value and is not \
-      kept.
+      --label, --attribute, --remove-attribute, --expires and --type change only these; --form opens all of them in your \
+      editor. Otherwise the value is edited, in a file that is only in memory, in a folder that only you can enter. It is wiped \
+      when the editor ends; without a file system in memory nothing is edited. VISUAL or EDITOR names the editor. If it fails \
+      or is killed nothing is changed, and an unchanged value is not written. A newline that the editor added at the end is \
+      dropped if the value had none, unless --exact. The old value's expiry is not kept.
       """)
 
   @OptionGroup var item: ItemArguments
   @OptionGroup var part: FieldOption
-  @Flag(help: "Open what describes the item in the editor, not its value.") var form = false
-  @Option(help: ArgumentHelp("Another name for people; '' for none.", valueName: "text")) var label: String?
+  @Flag(help: "Edit the item's description, not its value.") var form = false
+  @Option(help: ArgumentHelp("A new label; '' for none.", valueName: "text")) var label: String?
   @Option(help: ArgumentHelp("An attribute to add or change; may be repeated.", valueName: "name=value")) var attribute:
     [String] = []
   @Option(help: ArgumentHelp("An attribute to remove; may be repeated.", valueName: "name")) var removeAttribute: [String] = []
-  @Option(help: ArgumentHelp("When the value stops being handed out: 30d, 12h, 2026-12-31, never.", valueName: "when"))
+  @Option(help: ArgumentHelp("When the value expires: 30d, 12h, 2026-12-31, never.", valueName: "when"))
   var expires: String?
   @Option(help: ArgumentHelp("The value's media type; '' for none.", valueName: "type")) var type: String?
-  @Flag(help: "Keep a newline that the editor added at the end.") var exact = false
+  @Flag(help: "Keep a final newline that the editor added.") var exact = false
   @OptionGroup(title: "History") var past: HistoryOptions
   @OptionGroup(title: "Unlocking") var unlocking: UnlockingOptions
   @OptionGroup var options: AnswerOptions
 
-  static var startsPrograms: Bool { true }
+  var startsPrograms: Bool { true }
 
   func validate() throws {
-    guard !form || !describes else { throw ValidationError("--form has all that describes the item: give it alone") }
-    guard !exact || (!form && !describes) else { throw ValidationError("--exact is about the value") }
+    guard !form || !describes else { throw ValidationError("--form opens the whole description: give it alone") }
+    guard !exact || (!form && !describes) else { throw ValidationError("--exact applies only to the value") }
   }
 
   private var describes: Bool {
@@ -47,7 +46,7 @@ struct EditCommand: OpeningCommand {
     let given = try expires.map { try Expiry($0) }
     let attributes = try Attributes.parse(attribute)
     let items = try context.items()
-    let meant = item.isNamed || part.field != nil ? try item.item(in: items) : try items.pick("edit", context)
+    let meant = item.isNamed || part.field != nil ? try item.words.item(in: items) : try items.pick("edit", context)
     guard let found = try meant.map({ try part.item(in: $0, items) }) else { return }
     if form { return try describe(found, as: DescriptionForm.edit(found, context), items, context) }
     guard !describes else { return try describe(found, as: described(found, given, attributes), items, context) }
@@ -82,7 +81,7 @@ struct EditCommand: OpeningCommand {
     guard metadata != found.metadata || past.isGiven else { return context.note("nothing was changed") }
     let stored = try items.apply([.describe(found.name, as: metadata, if: found.isUnchanged, keeping: keeping)])
     if options.json, let item = stored.first { return try Output.line(JSONText.encode(ItemJSON(item))) }
-    context.done("changed what describes '\(found.name)'; its value stayed")
+    context.done("changed the properties of '\(found.name)'; its value is unchanged")
   }
 
   private func editValue(_ found: VaultItem, _ items: VaultItems, _ context: Context) throws {
@@ -91,16 +90,15 @@ struct EditCommand: OpeningCommand {
     let value = try trimmed(edited, like: before.bytes)
     guard !value.isEqual(to: before.bytes) else { return context.note("nothing was changed") }
     guard exact || value.count > 0 else {
-      throw Failure.usage("the value is empty now", try: "--exact, if it shall be; nothing was stored")
+      throw Failure.usage("the value is empty now", try: "--exact to store an empty value; nothing was stored")
     }
     var metadata = before.metadata
     metadata.expires = nil
     let item = try items.set(
       SecretForm(value, metadata: metadata), for: found.name, if: found.isUnchanged,
       keeping: past.keeping(found, context))
-    if before.metadata.expires != nil { context.note("the new value does not expire; coffer edit --expires says when") }
-    guard item.history > 0 else { return }
-    context.done("\(CommandText.vault("revert", item.name, String(found.revision))) brings the former value back")
+    if before.metadata.expires != nil { context.note("the new value does not expire; coffer edit --expires sets a date") }
+    context.doneStoring(item, over: found)
   }
 
   private func trimmed(_ edited: consuming SecretBytes, like before: borrowing SecretBytes) throws -> SecretBytes {

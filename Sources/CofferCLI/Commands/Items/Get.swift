@@ -1,5 +1,4 @@
 internal import ArgumentParser
-internal import Coffer
 internal import CofferFormats
 internal import CofferStorage
 internal import CofferTerminal
@@ -11,18 +10,17 @@ struct GetCommand: OpeningCommand, TwoStoreCommand {
     commandName: "get", abstract: "Print a secret or a preference.",
     discussion: """
       NAME is looked up as a preference of the domain, then in the vault: as a secret of the domain, and as an item. A \
-      preference needs no vault. Exactly the stored bytes go to a pipe; only a terminal gets a newline after them. Without \
-      NAME a terminal shows a list that narrows as you type: Enter copies the value, Ctrl-O the one-time code, Ctrl-U the \
-      user name.
+      preference needs no vault. A pipe gets exactly the stored bytes; a terminal also gets a newline. Without NAME a terminal \
+      shows a list that narrows as you type: Enter copies the value, Ctrl-O the one-time code, Ctrl-U the user name.
       """, aliases: ["cat", "read"])
 
   @OptionGroup var item: ItemArguments
   @Option(
     help: ArgumentHelp(
-      "Print this instead of the value: label, type, expires; else the secret field or the attribute of that name.",
+      "Print this instead: label, type, expires, or the secret field or attribute of that name.",
       valueName: "name"), completion: Completions.fields)
   var field: String?
-  @Option(help: ArgumentHelp("Print the attribute of this name, whatever else has it.", valueName: "name")) var attribute: String?
+  @Option(help: ArgumentHelp("Print this attribute, even if a field has its name.", valueName: "name")) var attribute: String?
   @Option(help: ArgumentHelp("The value at this revision (see 'coffer history').", valueName: "number"))
   var revision: UInt64?
   @OptionGroup var clipboard: ClipboardOptions
@@ -34,11 +32,10 @@ struct GetCommand: OpeningCommand, TwoStoreCommand {
     try clipboard.check(json: options.json)
     guard field == nil || attribute == nil else { throw ValidationError("give --field or --attribute, not both") }
     guard attribute == nil || revision == nil else {
-      throw ValidationError("--attribute is about the current version; coffer history --json has the previous ones")
+      throw ValidationError("--attribute reads only the current version; 'coffer history --json' shows the previous ones")
     }
   }
 
-  /// Whether the options ask for something that only an item has.
   private var isAboutItem: Bool { field != nil || attribute != nil || revision != nil }
 
   func perform(_ context: Context) throws {
@@ -52,7 +49,10 @@ struct GetCommand: OpeningCommand, TwoStoreCommand {
     try key.inVault(context) { items in
       if let revision { return try show(revision, words, key, items, clipboard, context) }
       guard isAboutItem || options.json else {
-        return try show(key.value(or: words, in: items), "the value of \(words.description)", clipboard, context)
+        guard let clipboard else { return try Output.value(key.value(or: words, in: items).bytes) }
+        let found = try key.item(or: words, in: items), isKey = try found.name == key?.item
+        let what = isKey ? "the value of \(found.name)" : found.valueTitle
+        return try clipboard.copy(items.value(of: found.name).bytes, what, context)
       }
       try show(key.item(or: words, in: items), words, key, items, clipboard, context)
     }
@@ -60,10 +60,11 @@ struct GetCommand: OpeningCommand, TwoStoreCommand {
 
   private func copyPicked(_ context: Context) throws {
     let items = try context.itemsToRead()
-    guard let found = try items.pick("copy", with: clipboard, context) else { return }
     var copying = clipboard
     copying.clip = true
-    try copying.open()?.copy(items.value(of: found.name).bytes, "the value of \(found.name)", context)
+    let target = try items.canAsk ? copying.open() : nil
+    guard let found = try items.pick("copy", with: clipboard, context) else { return }
+    try target?.copy(items.value(of: found.name).bytes, found.valueTitle, context)
   }
 
   private func show(
@@ -92,7 +93,7 @@ struct GetCommand: OpeningCommand, TwoStoreCommand {
 
   private func show(reference words: ItemWords, _ context: Context) throws {
     guard words.account == nil, !isAboutItem, !options.json, store.domain == nil else {
-      throw Failure.usage("a reference says all by itself", try: "coffer get \(words.service)")
+      throw Failure.usage("a reference is complete by itself", try: "coffer get \(words.service)")
     }
     let reference = try Reference(words.service)
     let clipboard = try clipboard.open()
@@ -107,7 +108,7 @@ struct GetCommand: OpeningCommand, TwoStoreCommand {
     let value = try items.value(of: name, revision: revision)
     guard options.json else { return try show(value, "revision \(revision) of \(name)", clipboard, context) }
     guard let known = try items.revisions(of: name).first(where: { $0.item.revision == revision }) else {
-      throw StoreError(.conflict, "the item was changed just now", key: name.description, cure: "look again")
+      throw StoreError(.conflict, "the item was changed just now", key: name.description, cure: "try again")
     }
     try JSONText.write(JSONText.encode(ItemJSON(known.item)), "value", value.bytes)
   }

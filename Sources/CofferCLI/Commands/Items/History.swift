@@ -1,5 +1,4 @@
 internal import ArgumentParser
-internal import Coffer
 internal import CofferPlatform
 internal import CofferStorage
 internal import CofferTerminal
@@ -8,8 +7,8 @@ internal import FoundationEssentials
 
 struct HistoryCommand: OpeningCommand {
   static let configuration = CommandConfiguration(
-    commandName: "history", abstract: "List the contents that an item had, never a value.",
-    discussion: "The newest is first. coffer get --revision prints a former content, coffer revert brings it back.")
+    commandName: "history", abstract: "List an item's versions, never a value.",
+    discussion: "The newest is first. 'coffer get --revision' prints a previous value; 'coffer revert' brings it back.")
 
   @OptionGroup var item: ItemArguments
   @OptionGroup var part: FieldOption
@@ -17,68 +16,70 @@ struct HistoryCommand: OpeningCommand {
   @OptionGroup var options: AnswerOptions
 
   func perform(_ context: Context) throws {
-    try item.check()
+    let isNamed = item.isNamed || part.field != nil
+    if isNamed { try item.words.check() }
     let items = try context.itemsToRead()
-    let name = try item.knownName(in: items)
+    guard let name = try isNamed ? name(in: items) : items.pick("show the history", context)?.name else { return }
     let revisions = try items.revisions(of: part.name(in: name))
-    guard !revisions.isEmpty else { throw try missing(name, items) }
+    if revisions.isEmpty, let field = part.field { throw StoreError.noField(field, of: name) }
     try RevisionTable.show(revisions, json: options.json)
   }
 
-  private func missing(_ name: ItemName, _ items: VaultItems) throws -> StoreError {
-    guard let field = part.field, try items.item(name) != nil else { return VaultItems.notFound(name, "such item") }
-    return .noField(field, of: name)
+  private func name(in items: VaultItems) throws -> ItemName {
+    let known = try item.words.knownName(in: items)
+    return try items.revisions(of: known).isEmpty ? item.words.item(in: items).name : known
   }
 }
 
 struct RevertCommand: OpeningCommand {
   static let configuration = CommandConfiguration(
-    commandName: "revert", abstract: "Give an item the content again that it had at a revision.",
+    commandName: "revert", abstract: "Return an item to a previous revision.",
     usage: "coffer revert NAME [ACCOUNT] REVISION [options]",
     discussion: """
-      Value, label, attributes and expiry become those of that revision, as a new revision. The present content is kept as any \
-      write keeps it.
+      Value, label, attributes and expiry become those of that revision, as a new revision. The current version is kept, as \
+      with any write.
       """)
 
   @Argument(help: .itemName, completion: Completions.services) var name: String
   @Argument(
     help: ArgumentHelp(
-      "The account, if it is not a part of the name, and the number of the revision.",
+      "The account, if not part of the name, and the revision number.",
       valueName: "account> <revision"),
-    completion: Completions.accounts) var rest: [String]
+    completion: Completions.accounts) var rest: [String] = []
   @OptionGroup var part: FieldOption
   @OptionGroup(title: "Unlocking") var unlocking: UnlockingOptions
   @OptionGroup var options: AnswerOptions
 
-  func validate() throws {
-    guard (1...2).contains(rest.count), rest.last.flatMap({ UInt64($0) }) != nil else {
-      throw ValidationError("the last word is the number of a revision, as coffer history lists them")
-    }
-  }
-
   func perform(_ context: Context) throws {
-    guard let revision = rest.last.flatMap({ UInt64($0) }) else { return }
+    guard rest.count <= 2, let revision = rest.last.flatMap({ UInt64($0) }) else {
+      throw Failure.usage(
+        rest.isEmpty ? "give the revision too" : "the last word is not a revision number",
+        try: "coffer history \(CommandText.quoted(name))")
+    }
     let items = try context.items()
     let found = try ItemWords(service: self.name, account: rest.count == 2 ? rest[0] : nil).item(in: items).name
     let name = try part.name(in: found)
     if let present = try items.item(name), present.revision == revision {
       if options.json { return try Output.line(JSONText.encode(ItemJSON(present))) }
-      return context.done("'\(name)' is what it was at revision \(revision) already: nothing was changed")
+      return context.done("'\(name)' already equals revision \(revision); nothing was changed")
     }
     // The library's error does not know this program's commands.
     _ = try items.value(of: name, revision: revision)
     let item = try items.revert(name, to: revision)
     if options.json { return try Output.line(JSONText.encode(ItemJSON(item))) }
-    context.done("'\(name)' is what it was at revision \(revision); this is revision \(item.revision)")
+    context.done("restored '\(name)' to revision \(revision), as revision \(item.revision)")
   }
 }
 
 struct UndeleteCommand: OpeningCommand {
   static let configuration = CommandConfiguration(
-    commandName: "undelete", abstract: "Bring back an item that was deleted.",
+    commandName: "undelete", abstract: "Bring back a deleted item or folder.",
     discussion: """
-      With its fields, as they were. coffer list --deleted lists what can be brought back.
+      Its fields come back as they were. 'coffer list --deleted' lists the deleted items. With a final slash NAME is a folder; \
+      a terminal asks first, unless --yes.
       """)
+
+  static var idleOptions: Set<String> { [] }
 
   @OptionGroup var item: ItemArguments
   @OptionGroup var part: FieldOption
@@ -86,17 +87,36 @@ struct UndeleteCommand: OpeningCommand {
   @OptionGroup var options: AnswerOptions
 
   func perform(_ context: Context) throws {
-    try item.check()
+    try item.words.check()
     let items = try context.items()
-    let name = try part.name(in: item.deletedName(in: items))
+    if part.field == nil, let folder = item.key, folder.hasSuffix("/") {
+      let names = try items.deleted().map(\.item.name).filter { $0.field.isEmpty && $0.isBelow(folder) }
+      if !names.isEmpty { return try restore(names, below: folder, items, context) }
+    }
+    let name = try part.name(in: item.words.deletedName(in: items))
     let back: VaultItem
-    do { back = try items.undelete(name) } catch let error as StoreError where error.kind == .notFound {
+    do { back = try items.undelete(name) } catch let error as StoreError where [.notFound, .alreadyExists].contains(error.kind) {
+      guard try items.item(name) == nil else {
+        throw StoreError(
+          .alreadyExists, "the item is not deleted", key: name.description, place: error.place,
+          cure: CommandText.item("history", name))
+      }
       throw StoreError(
-        .notFound, "nothing of it can be brought back", key: name.description, place: error.place,
-        cure: "coffer list --deleted lists what can be")
+        .notFound, "no deleted version of it is kept", key: name.description, place: error.place,
+        cure: "coffer list --deleted lists what can be brought back")
     }
     if options.json { return try Output.line(JSONText.encode(ItemJSON(back))) }
-    context.done("'\(name)' is back")
+    context.done("restored '\(name)'")
+  }
+
+  private func restore(_ names: [ItemName], below folder: String, _ items: VaultItems, _ context: Context) throws {
+    let summary = "\(counted(names.count, "item")) below \(Printable.line(folder))"
+    guard try context.agrees("Restore \(summary)?") else {
+      throw Failure.usage("nothing was restored", try: "--yes, or y at the question")
+    }
+    let back = try names.map { try items.undelete($0) }
+    if options.json { return try Output.line(JSONText.encode(back.map { ItemJSON($0) })) }
+    context.done("restored \(summary)")
   }
 }
 
@@ -104,18 +124,18 @@ struct VaultPruneCommand: OpeningCommand {
   static let configuration = CommandConfiguration(
     commandName: "prune", abstract: "Remove previous and deleted versions for good.",
     discussion: """
-      Of all items, of those of a service, or of one item with its fields. Current values stay. A terminal is asked first, \
+      Applies to all items, to those of a service, or to one item with its fields. Current values stay. A terminal asks first, \
       unless --yes.
       """)
 
   static var idleOptions: Set<String> { [] }
 
-  @Argument(help: "Only of items of this service or below it, or of the item of this name.", completion: Completions.services)
+  @Argument(help: "Only items of this service or below it, or the item of this name.", completion: Completions.services)
   var service: String?
-  @Argument(help: "Only of the item of this account.", completion: Completions.accounts) var account: String?
-  @Option(help: ArgumentHelp("What was replaced or deleted longer ago: 90d, 12h.", valueName: "time")) var olderThan: AuditTime?
-  @Option(help: ArgumentHelp("All but so many of each item, the newest; 0 for all.", valueName: "n")) var keep: Int?
-  @Flag(help: "What was deleted and can no longer be brought back.") var expired = false
+  @Argument(help: "Only the item of this account.", completion: Completions.accounts) var account: String?
+  @Option(help: ArgumentHelp("Versions replaced or deleted longer ago: 90d, 12h.", valueName: "time")) var olderThan: AuditTime?
+  @Option(help: ArgumentHelp("All but the newest N of each item; 0 removes all.", valueName: "n")) var keep: Int?
+  @Flag(help: "Deleted versions that can no longer be brought back.") var expired = false
   @OptionGroup(title: "Unlocking") var unlocking: UnlockingOptions
   @OptionGroup var options: AnswerOptions
 
@@ -123,18 +143,18 @@ struct VaultPruneCommand: OpeningCommand {
     guard [olderThan != nil, keep != nil, expired].filter(\.self).count == 1 else {
       throw ValidationError("give one of --older-than, --keep and --expired")
     }
-    guard keep ?? 0 >= 0 else { throw ValidationError("--keep is a number of former contents, 0 or more") }
+    guard keep ?? 0 >= 0 else { throw ValidationError("--keep takes a number of versions, 0 or more") }
   }
 
   func perform(_ context: Context) throws {
     let items = try context.items()
     let names = try names(items)
-    guard try context.yes || options.json || isAgreed() else {
-      throw Failure.usage("nothing was removed", try: "--yes, or y at the question")
+    if !options.json, !expired {
+      try context.checkRemoval("Remove previous and deleted versions\(service.map { " of \($0)" } ?? "") for good?")
     }
     let count = try names.map { names in try names.reduce(0) { try $0 + items.prune(rule, of: $1) } } ?? items.prune(rule)
     if options.json { return try Output.line(JSONText.encode(["removed": count])) }
-    context.done(count == 1 ? "removed 1 former or deleted content" : "removed \(count) former and deleted contents")
+    context.done(count == 1 ? "removed 1 previous or deleted version" : "removed \(count) previous and deleted versions")
   }
 
   private var rule: PruneRule {
@@ -147,12 +167,7 @@ struct VaultPruneCommand: OpeningCommand {
     guard let service else { return nil }
     if let account { return [try ItemName(service: service, account: account)] }
     let names = try Set(items.list().map(\.name) + items.deleted().map(\.item.name.item)).filter { $0.isMeant(by: service) }
-    guard !names.isEmpty else { throw VaultItems.notFound(try ItemName(service: service), "item of this name") }
+    guard !names.isEmpty else { throw VaultItems.notFound(try ItemName(service: service)) }
     return names.sorted()
-  }
-
-  private func isAgreed() throws -> Bool {
-    guard !expired, isatty(STDIN_FILENO) == 1, let terminal = Terminal() else { return true }
-    return try terminal.confirm("Remove former and deleted values\(service.map { " of \($0)" } ?? "") for good?")
   }
 }

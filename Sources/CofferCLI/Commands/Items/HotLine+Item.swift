@@ -1,5 +1,4 @@
 extension HotLine {
-  /// The words that name an item; nil if nothing is named.
   mutating func item() -> ItemArguments? {
     var item = ItemArguments()
     (item.name, item.account) = (word(), word())

@@ -7,14 +7,14 @@ internal import CofferVault
 
 extension ArgumentHelp {
   static var itemName: ArgumentHelp {
-    ArgumentHelp("SERVICE/ACCOUNT, or a part of it that fits one item; or coffer://….", valueName: "name")
+    ArgumentHelp("SERVICE/ACCOUNT, a part of it that matches one item, or coffer://….", valueName: "name")
   }
-  static var account: ArgumentHelp { "The account, if it is not a part of the name." }
+  static var account: ArgumentHelp { "The account, if not part of the name." }
   static var exactService: ArgumentHelp {
-    ArgumentHelp("Exactly this service, instead of a name; nothing is guessed.", valueName: "service")
+    ArgumentHelp("Exactly this service, instead of a name.", valueName: "service")
   }
   static var exactAccount: ArgumentHelp {
-    ArgumentHelp("Exactly this account; the empty one if left out beside --service.", valueName: "account")
+    ArgumentHelp("Exactly this account; with --service, empty if omitted.", valueName: "account")
   }
 }
 
@@ -35,7 +35,6 @@ struct ItemArguments: ParsableArguments {
 
   var isNamed: Bool { name != nil || service != nil }
 
-  /// - Throws: a usage failure if nothing is named.
   var words: ItemWords {
     get throws(Failure) {
       if let service { return ItemWords(service: service, account: exactAccount ?? "", isExact: true) }
@@ -49,40 +48,17 @@ struct ItemArguments: ParsableArguments {
     guard service == nil, account == nil, exactAccount == nil, let name, !Reference.isMeant(by: name) else { return nil }
     return name
   }
-
-  /// Checks the names before any question for secrets.
-  ///
-  /// - Throws: `.invalidName`; a usage failure for an invalid reference.
-  func check() throws { try words.check() }
-
-  /// The named item, or the only one of the service.
-  ///
-  /// - Throws: `.notFound`; `.ambiguous`.
-  func item(in items: VaultItems) throws -> VaultItem { try words.item(in: items) }
-
-  /// The name of an existing or restorable item.
-  ///
-  /// - Throws: `.notFound`; `.ambiguous`.
-  func knownName(in items: VaultItems) throws -> ItemName { try words.knownName(in: items) }
-
-  /// The name of a restorable deleted item.
-  ///
-  /// - Throws: `.notFound`; `.ambiguous`.
-  func deletedName(in items: VaultItems) throws -> ItemName { try words.deletedName(in: items) }
 }
 
-/// Which store a command about both looks in.
 struct StoreChoice: ParsableArguments {
   @Option(
-    help: ArgumentHelp("NAME is exactly a key of this domain, in either store (also COFFER_DOMAIN).", valueName: "domain"),
+    help: ArgumentHelp("Only this program's keys, such as com.example.app (also COFFER_DOMAIN).", valueName: "domain"),
     completion: Completions.domains)
   var domain: String?
   // `coffer vault get NAME` never means a preference.
   @Flag(name: .customLong("items"), help: .hidden) var onlyItems = false
 
   /// The key that the words may name; nil if they can only name an item.
-  ///
-  /// - Throws: a usage failure for `--domain` with anything but a key.
   func key(_ item: ItemArguments, _ context: Context) throws -> DomainKey? {
     let given = domain ?? (onlyItems ? nil : ProcessEnvironment.value("COFFER_DOMAIN"))
     guard !onlyItems, let name = item.key else {
@@ -95,7 +71,6 @@ struct StoreChoice: ParsableArguments {
   }
 }
 
-/// A command whose NAME may be a preference as well as an item.
 protocol TwoStoreCommand: ParsableCommand {
   var store: StoreChoice { get }
 }
@@ -138,7 +113,6 @@ extension Optional where Wrapped == DomainKey {
     return own
   }
 
-  /// The name of the item, which may be a deleted one.
   func knownName(or words: ItemWords, in items: VaultItems) throws -> ItemName {
     guard let key = self else { return try words.knownName(in: items) }
     return try key.isExact || items.item(key.item) != nil ? item(or: words, in: items).name : words.knownName(in: items)
@@ -154,7 +128,31 @@ extension Optional where Wrapped == DomainKey {
 }
 
 extension DomainKey {
-  /// - Throws: `.ambiguous` if the words name another item than `own`, too.
+  /// Checks that no secret has the name, as far as that is known without a question: a preference never unlocks the vault.
+  func checkIsNoSecret(_ context: Context) throws {
+    switch router.lookUp(name, andItems: !isExact) {
+    case .there:
+      throw StoreError(
+        .refused, "a secret in the vault has this name", key: name,
+        cure: "choose another name, or delete the secret first; coffer set without --plain stores a new secret")
+    case .absent: break
+    case .unknown(let error):
+      // A locked vault is usual; the user should know any other failure.
+      guard let failure = Failure.of(error), failure.status != .locked else { break }
+      context.note("whether the vault holds it too is unknown: \(failure.what)")
+    }
+  }
+
+  /// Checks that the name of a preference means it alone, as far as that is known without a question.
+  func checkIsOnlyPreference(besideItems: Bool = false) throws {
+    guard case .there(let isItem) = router.lookUp(name, andItems: besideItems && !isExact) else { return }
+    guard isItem else { throw router.inBoth(name) }
+    let word = CommandText.quoted(name)
+    throw StoreError(
+      .ambiguous, "a preference and an item of the vault have this name", key: name,
+      cure: "coffer set \(word) --plain for the preference, coffer set --service \(word) for the item")
+  }
+
   fileprivate func checkIsOnly(_ own: ItemName, _ words: ItemWords, _ items: VaultItems) throws {
     guard !isExact, let other = try words.itemIfAny(in: items), other.name != own else { return }
     throw StoreError(

@@ -6,29 +6,36 @@ internal import CofferStorage
 internal import CofferTerminal
 internal import CofferVault
 
-/// An item and its other name: `a/b c/d`, `a b c d`, or the first with `--to-service` and `--to-account`. `a/ b/` are folders.
+typealias ItemNames = (old: ItemName, new: ItemName)
+
+/// An item and its other name or vault: `a/b c/d`, `a b c d`, or the first with `--to-service`, `--to-account` and
+/// `--to-vault`. `a/ b/` are folders.
 struct ItemPair: ParsableArguments {
   @Argument(
-    help: "SERVICE/ACCOUNT, the key of a preference, or a folder that ends with a slash.", completion: Completions.names)
+    help: "SERVICE/ACCOUNT, a preference's key, or a folder with a final slash.", completion: Completions.names)
   var service: String
   @Argument(
-    help: "The other name; or the account, if the other name follows in two words.", completion: Completions.accounts)
+    help: "The new name; or the account, if the new name follows in two words.", completion: Completions.accounts)
   var account: String?
-  @Argument(help: "The other service.", completion: Completions.services) var otherService: String?
-  @Argument(help: "The other account.", completion: Completions.accounts) var otherAccount: String?
-  @Option(help: ArgumentHelp("The other service; the same one when left out.", valueName: "service")) var toService: String?
-  @Option(help: ArgumentHelp("The other account; the same one when left out.", valueName: "account")) var toAccount: String?
-  @Flag(help: "Take the place of an item that has that name.") var replace = false
+  @Argument(help: "The new service.", completion: Completions.services) var otherService: String?
+  @Argument(help: "The new account.", completion: Completions.accounts) var otherAccount: String?
+  @Option(help: ArgumentHelp("The new service; the same if omitted.", valueName: "service")) var toService: String?
+  @Option(help: ArgumentHelp("The new account; the same if omitted.", valueName: "account")) var toAccount: String?
+  @Option(
+    help: ArgumentHelp("Put it into this vault, under its name unless another is given.", valueName: "place"),
+    completion: Completions.vaults)
+  var toVault: String?
+  @Flag(help: "Replace an item that has the new name.") var replace = false
 
   func validate() throws {
     guard otherService == nil || otherAccount != nil else {
-      throw ValidationError("give both names in one word each, SERVICE/ACCOUNT, or both in two")
+      throw ValidationError("give both names as SERVICE/ACCOUNT, or both in two words")
     }
     guard otherService == nil || (toService == nil && toAccount == nil) else {
-      throw ValidationError("give the other name by words or by --to-service and --to-account, not by both")
+      throw ValidationError("give the new name as words or by --to-service and --to-account, not both")
     }
-    guard otherService != nil || isTwoNames || toService != nil || toAccount != nil else {
-      throw ValidationError("give the other name, or --to-service, --to-account or both")
+    guard !isTwoNames || !service.hasSuffix("/") || folders != nil || ItemWords.hasScheme(service) else {
+      throw ValidationError("the first name is a folder; end the new name with a slash too, or give / for the top")
     }
   }
 
@@ -42,34 +49,43 @@ struct ItemPair: ParsableArguments {
     return old
   }
 
-  /// The two folders, if both words end with a slash.
+  private var keepsName: Bool { toVault != nil && account == nil && toService == nil && toAccount == nil }
+
   var folders: (old: String, new: String)? {
-    guard isTwoNames, let new = account, service.hasSuffix("/"), new.hasSuffix("/") else { return nil }
+    guard isTwoNames || keepsName, case let new = account ?? service, service.hasSuffix("/"), new.hasSuffix("/") else {
+      return nil
+    }
     return (service, new)
   }
 
-  /// The key that the first word may name; nil unless the second is one word too.
-  func key(_ store: StoreChoice, _ context: Context) throws -> DomainKey? { isTwoNames ? try store.key(old, context) : nil }
+  /// The key that the first word may name; nil unless the new name is one word too.
+  func key(_ store: StoreChoice, _ context: Context) throws -> DomainKey? {
+    isTwoNames || keepsName ? try store.key(old, context) : nil
+  }
 
-  /// - Throws: `.notFound`; `.ambiguous`; a usage failure for an invalid reference.
-  func names(_ store: StoreChoice, _ context: Context, in items: VaultItems) throws -> (old: ItemName, new: ItemName) {
+  func names(_ store: StoreChoice, _ context: Context, in items: VaultItems) throws -> (old: VaultItem, new: ItemName) {
     let key = try key(store, context)
-    let name = try key.item(or: old.words, in: items).name
+    let item = try key.item(or: old.words, in: items)
     // The secret of a domain's key becomes that of another key.
-    guard let key, let account, name == (try key.item) else { return (name, try new(of: name)) }
+    guard let key, let account, item.name == (try key.item) else { return (item, try new(of: item.name)) }
     try NewName.check(account, as: "key")
-    return (name, try ItemName(service: name.service, account: account))
+    guard try !key.router.plain.contains(account) else {
+      throw StoreError(
+        .alreadyExists, "a preference has this name", key: account, place: key.router.plain.place, cure: "choose another name")
+    }
+    return (item, try ItemName(service: item.name.service, account: account))
   }
 
   /// Stores a preference under the other key, and removes it from the first if it is to move.
   func write(_ form: PlainForm, _ key: DomainKey, isMove: Bool, _ context: Context) throws {
     let new = try StoredName.check(account ?? "")
-    guard new != key.name else { throw Failure.usage("the preference has that name already", try: "another name") }
+    guard new != key.name else { throw Failure.usage("the preference already has that name", try: "another name") }
     try DefaultsStore.checkStorable(form, under: new)
+    try DomainKey(router: key.router, name: new, isExact: key.isExact).checkIsNoSecret(context)
     let store = try key.router.writablePlain()
     if try !replace && store.contains(new) {
       throw StoreError(
-        .alreadyExists, "there is such a preference already", key: new, cure: "choose another name; --replace takes its place")
+        .alreadyExists, "a preference with this name already exists", key: new, cure: "choose another name, or use --replace")
     }
     if isMove { try store.rename(key.name, to: new) } else { try store.save(form, for: new) }
     try key.router.finish()
@@ -82,12 +98,12 @@ struct ItemPair: ParsableArguments {
     // An unchanged part keeps any old name.
     if let service { try NewName.check(service, as: "service") }
     if let account { try NewName.check(account, as: "account") }
-    guard new != old else { throw Failure.usage("the item has that name already", try: "another name") }
+    guard new != old || toVault != nil else { throw Failure.usage("the item already has that name", try: "another name") }
     return new
   }
 
-  /// The service and account of the second word: its last slash divides it. A URL may be a service by itself, and is divided as
-  /// the first word was.
+  /// The last slash of the second word divides it; nothing after it keeps the account. A URL may be a service by itself, and is
+  /// divided as the first word was.
   private func otherName(of old: ItemName) throws -> (String?, String?) {
     guard let word = account else { return (nil, nil) }
     if Reference.isMeant(by: word) {
@@ -98,19 +114,19 @@ struct ItemPair: ParsableArguments {
     else {
       return (word, nil)
     }
-    return (String(word[..<slash]), String(word[slash...].dropFirst()))
+    let account = word[slash...].dropFirst()
+    return (String(word[..<slash]), account.isEmpty ? nil : String(account))
   }
 
   var condition: WriteCondition { replace ? .always : .absent }
 
-  /// Makes the change to the name `new`; if that is taken, the error names the option to replace it.
-  ///
-  /// - Parameter new: nil for a folder, whose error names the item.
-  func applying<Result>(_ new: ItemName?, _ change: () throws -> Result) throws -> Result {
+  /// If a new name is taken, the error has that name and the option to replace its item.
+  func applying<Result>(_ names: [ItemNames], _ change: () throws -> Result) throws -> Result {
     do { return try change() } catch let error as StoreError where error.kind == .alreadyExists {
+      let new = names.first { $0.old.description == error.key }?.new
       throw StoreError(
-        error.kind, error.what, key: new?.description ?? error.key, place: error.place,
-        cure: "choose another name; --replace takes the place of the item that has it")
+        error.kind, "the item already exists", key: new?.description ?? error.key, place: error.place,
+        cure: "choose another name, or use --replace")
     }
   }
 }
@@ -118,31 +134,51 @@ struct ItemPair: ParsableArguments {
 /// The items whose services are a folder or below it. An account is no part of a folder.
 struct ItemFolder {
   let prefix: String
-  let items: [VaultItem]
+  var items: [VaultItem]
 
-  /// - Throws: `.notFound` if nothing is below `prefix`.
   init(_ prefix: String, in items: VaultItems) throws {
     self.prefix = prefix
-    self.items = try Self.items(below: prefix, in: items)
+    self.items = try items.items(below: prefix)
     guard !self.items.isEmpty else {
       throw StoreError(
-        .notFound, "the vault has nothing below this name", key: prefix, cure: "coffer list --tree shows the folders")
+        .notFound, "the vault has no items below this name", key: prefix, cure: "coffer list --tree shows the folders")
     }
-  }
-
-  static func items(below prefix: String, in items: VaultItems) throws -> [VaultItem] {
-    var query = ItemQuery()
-    // A service that is the folder itself has no slash at its end.
-    query.texts = [String(prefix.dropLast())]
-    query.otherThan = LoginItems.pointers
-    return try items.find(query).items().filter { ($0.name.service + "/").utf8.starts(with: prefix.utf8) }
   }
 
   var summary: String { "\(counted(items.count, "item")) below \(Printable.line(prefix))" }
 
-  /// - Throws: `.invalidName`.
-  func name(of item: ItemName, below new: String) throws -> ItemName {
-    let rest = String(decoding: (item.service + "/").utf8.dropFirst(prefix.utf8.count), as: UTF8.self)
-    return try ItemName(service: String((new + rest).dropLast()), account: item.account)
+  func name(of old: ItemName, below new: String) throws -> ItemName {
+    let rest = String(decoding: (old.service + "/").utf8.dropFirst(prefix.utf8.count), as: UTF8.self)
+    guard new != "/" || !rest.isEmpty else {
+      throw Failure.usage(
+        "'\(Printable.line(old.description))' is in \(Printable.line(prefix)) itself, and would have no service at the top",
+        try: "coffer rename, to give it another service first")
+    }
+    return try ItemName(service: String(((new == "/" ? "" : new) + rest).dropLast()), account: old.account)
+  }
+
+  /// The items that get another name below `new`.
+  func names(below new: String) throws -> [ItemNames] {
+    let names = try items.map { (old: $0.name, new: try name(of: $0.name, below: new)) }.filter { $0.old != $0.new }
+    guard !names.isEmpty else { throw Failure.usage("the folder already has that name", try: "another name") }
+    var taken = Set(names.map(\.old))
+    for (_, name) in names {
+      try NewName.check(name)
+      guard taken.insert(name).inserted else {
+        throw StoreError(
+          .alreadyExists, "two items of the folder need this name", key: name.description,
+          cure: "choose a name outside the folder, or rename the items one by one")
+      }
+    }
+    return names
+  }
+
+  /// Makes all of `changes` or none. What is too much for the agent is done in this process.
+  static func apply(_ changes: [ItemChange], _ items: VaultItems, _ context: Context) throws -> [VaultItem] {
+    do { return try items.apply(changes) } catch let error as StoreError {
+      guard case .tooLarge = error.kind else { throw error }
+      context.note("the agent does not take this many items at once, so the vault is unlocked here")
+      return try context.unlockedVault().apply(changes)
+    }
   }
 }

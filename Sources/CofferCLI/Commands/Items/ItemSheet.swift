@@ -1,13 +1,10 @@
-internal import Coffer
 internal import CofferFormats
 internal import CofferTerminal
 internal import CofferVault
 
-/// An item without its value, for a person at a terminal.
 struct ItemSheet {
   private let item: VaultItem
   private let fields: [String]
-  /// The versions that the vault has of it, with the current one.
   private let kept: Int?
   private let time: LocalTime
 
@@ -15,12 +12,7 @@ struct ItemSheet {
     (self.item, self.fields, self.kept, self.time) = (item, fields, kept, time)
   }
 
-  func valueTitle(_ display: Display = .output) -> String {
-    let column = TextWidth.column(of: rows(display, revealing: false).map(\.0), to: display.width, indent: 2)
-    return "  " + value + TextWidth.blanks(max(column - 2 - Cells.count(value), 2))
-  }
-
-  /// The lines, with a sign for the value unless it follows.
+  /// The lines, with a sign for each secret unless they follow.
   func text(revealing: Bool, _ display: Display = .output) -> String {
     let rows = rows(display, revealing: revealing)
     let definitions = TextWidth.definitions(fitting: rows, to: display.width, indent: 2)
@@ -34,24 +26,19 @@ struct ItemSheet {
     let attributes = item.metadata.attributes.sorted { $0.key < $1.key }
     let tags = attributes.map(\.key).filter { $0.hasPrefix(Self.tag) }.map { $0.dropFirst(Self.tag.count) }
     let type = item.metadata.contentType.hasPrefix("text/plain") ? "" : item.metadata.contentType
-    return (revealing ? [] : [(value, hidden("copy: " + CommandText.vault("get", item.name) + " -c", display))])
+    let covered =
+      [(item.valueWord, hidden("copy: " + CommandText.item("get", item.name) + " -c", display))]
       + secrets.map { field in
         (Printable.line(field), hidden("copy: \(Sign.ellipsis.text(display)) --field \(CommandText.field(field))", display))
       }
-      + code.map { ($0, hidden(CommandText.vault("otp", item.name), display)) }
+      + code.map { ($0, hidden(CommandText.item("otp", item.name), display)) }
+    return (revealing ? [] : covered)
       + attributes.filter { !$0.key.hasPrefix(Self.tag) }.map { (Printable.line($0.key), Printable.line($0.value)) }
       + [("tags", tags.joined(separator: ", ")), ("type", type)].filter { !$0.1.isEmpty }.map { ($0.0, Printable.line($0.1)) }
       + expiry(display)
   }
 
-  /// The attribute of a tag begins with it.
   private static let tag = "tag:"
-
-  private var value: String {
-    if !item.name.field.isEmpty { return Printable.line(item.name.field) }
-    let type = item.metadata.contentType
-    return type.isEmpty || type.hasPrefix("text/plain") ? "password" : "value"
-  }
 
   /// `bank / ann · Main bank`, or the label below it if both have no room in a line.
   private func title(_ display: Display) -> String {
@@ -78,5 +65,20 @@ struct ItemSheet {
     guard let moment = item.metadata.expires else { return [] }
     guard item.hasExpired(at: time.now) else { return [("expires", "\(time.ahead(moment)) (\(time.day(moment)))")] }
     return [("expired", Style.red.text("\(time.ago(moment)) (\(time.day(moment)))", display))]
+  }
+}
+
+extension VaultItem {
+  /// The name of its value for people.
+  var valueWord: String {
+    if !name.field.isEmpty { return Printable.line(name.field) }
+    let type = metadata.contentType
+    return !name.account.isEmpty && (type.isEmpty || type.hasPrefix("text/plain")) ? "password" : "value"
+  }
+
+  /// `the password of github.com (user: octocat)`
+  var valueTitle: String {
+    let named = userName == name.account ? name.service : name.description
+    return "the \(valueWord) of \(named)" + (userName.isEmpty ? "" : " (user: \(userName))")
   }
 }

@@ -11,9 +11,9 @@ struct ListCommand: OpeningCommand, TwoStoreCommand {
   static let configuration = CommandConfiguration(
     commandName: "list", abstract: "List secrets and preferences; no value is decrypted.",
     discussion: """
-      NAME is a service, or a folder with everything below it. An item is listed if it meets all conditions. --sort modified \
-      lists the newest change first; --sort expires, the soonest end. With --domain the keys of that domain are listed, each \
-      with its store. With --plain the vault is not touched.
+      NAME is a service, or a folder with everything below it. Items must meet all conditions. --sort modified lists the newest \
+      change first; --sort expires, the soonest end. With --domain the domain's keys are listed, each with its store. ⏱ marks \
+      a one-time code, ⚿2 two other secret fields.
       """, aliases: ["ls"])
 
   enum Order: String, ExpressibleByArgument, CaseIterable { case name, modified, expires }
@@ -22,13 +22,13 @@ struct ListCommand: OpeningCommand, TwoStoreCommand {
   var service: String?
   @Flag(help: "Draw folders, services and accounts as a tree.") var tree = false
   @Option(help: "Sort by name, modified or expires.") var sort: Order = .name
-  @Option(help: ArgumentHelp("Only what has expired or will within this time: 30d, 12h, 2026-12-31.", valueName: "when"))
+  @Option(help: ArgumentHelp("Only items that expired or will within this time: 30d, 12h, 2026-12-31.", valueName: "when"))
   var expiring: String?
   @Option(help: ArgumentHelp("Only items with this attribute; may be repeated.", valueName: "name=value"))
   var attribute: [String] = []
   @Option(help: ArgumentHelp("Only items with this tag, an attribute tag:NAME; may be repeated.", valueName: "name"))
   var tag: [String] = []
-  @Flag(help: "Only deleted items, which can be brought back.") var deleted = false
+  @Flag(help: "Only deleted items that can be brought back.") var deleted = false
   @Flag(help: "Only preferences; needs no vault.") var plain = false
   @Flag(help: .internalItems) var `internal` = false
   @OptionGroup var store: StoreChoice
@@ -36,11 +36,11 @@ struct ListCommand: OpeningCommand, TwoStoreCommand {
   @OptionGroup var options: AnswerOptions
 
   func validate() throws {
-    guard !tree || !options.json else { throw ValidationError("--tree is drawn for people, --json is for programs: give one") }
+    guard !tree || !options.json else { throw ValidationError("give --tree or --json, not both") }
     guard !deleted || !(isChosen || tree || plain || sort != .name) else {
       throw ValidationError("--deleted takes only a service")
     }
-    guard !plain || !(isChosen || tree || service != nil) else { throw ValidationError("--plain lists preferences alone") }
+    guard !plain || !(isChosen || tree || service != nil) else { throw ValidationError("--plain lists only preferences") }
   }
 
   private var isChosen: Bool { !attribute.isEmpty || !tag.isEmpty || expiring != nil }
@@ -56,13 +56,14 @@ struct ListCommand: OpeningCommand, TwoStoreCommand {
       return try KeyList(router: ShellRouter(domain: domain, context), plain: plain).show(context)
     }
     let router = try isAboutItems ? nil : ShellRouter(domain: RouterOptions.standard, context)
-    let preferences = try router?.plain.names() ?? []
-    if plain { return try KeyList.show(preferences.map { KeyList.Row(key: $0, store: "defaults") }, json: options.json) }
+    let preferences = try router.map { try KeyList.preferences($0) } ?? []
+    if plain { return try KeyList.show(preferences, json: options.json) }
     do { try listItems(context, preferences) } catch let error where router != nil && !Self.isInterrupted(error) {
       // Preferences are listed although the vault is missing or does not open.
       let isMissing = (error as? StoreError)?.kind == .noVault && !context.mustHaveVault
       guard isMissing || !preferences.isEmpty else { throw error }
-      try KeyList.show(preferences.map { KeyList.Row(key: $0, store: "defaults") }, json: options.json)
+      let none = isMissing ? "no vault yet: coffer init creates one" : "no keys"
+      try KeyList.show(preferences, json: options.json, none: none)
       if !isMissing { throw error }
     }
   }
@@ -73,10 +74,10 @@ struct ListCommand: OpeningCommand, TwoStoreCommand {
     let deleted = try context.itemsToRead().deleted().filter { [service] in service.map($0.item.name.isMeant(by:)) ?? true }
     try RevisionTable.showDeleted(deleted, json: options.json)
     // A terminal's table reports it in its last line.
-    if deleted.isEmpty, options.json || !Output.isTerminal { context.done("nothing that was deleted can be brought back") }
+    if deleted.isEmpty, options.json || !Output.isTerminal { context.done("no deleted items can be brought back") }
   }
 
-  private func listItems(_ context: Context, _ preferences: [String]) throws {
+  private func listItems(_ context: Context, _ preferences: [KeyList.Row]) throws {
     var query = ItemQuery()
     query.attributes = try attribute.map { pair in
       guard let (name, value) = pair.nameAndValue else {
@@ -109,10 +110,10 @@ struct ListCommand: OpeningCommand, TwoStoreCommand {
     try show(items, preferences, fields)
   }
 
-  private func show(_ items: [VaultItem], _ preferences: [String], _ fields: [ItemName: [String]]) throws {
-    let rows = preferences.map { KeyList.Row(key: $0, store: "defaults") }
+  private func show(_ items: [VaultItem], _ rows: [KeyList.Row], _ fields: [ItemName: [String]]) throws {
     guard options.json else {
       try ItemTable.show(items, json: false, fields)
+      if Output.isTerminal { try Output.line("") }
       return try KeyList.show(rows, json: false)
     }
     let listed = items.map { ItemJSON($0, fields: fields[$0.name] ?? []) }
@@ -120,7 +121,6 @@ struct ListCommand: OpeningCommand, TwoStoreCommand {
     try Output.line(JSONText.encode(listed).dropLast() + "," + JSONText.encode(rows).dropFirst())
   }
 
-  /// A terminal's table reports it in its last line.
   private func tellIfNone(_ isEmpty: Bool, _ context: Context) {
     guard isEmpty, tree || !Output.isTerminal, !options.json, Display.errors.isTerminal else { return }
     context.note(
@@ -130,17 +130,15 @@ struct ListCommand: OpeningCommand, TwoStoreCommand {
   }
 }
 
-/// The keys of a domain, each with its store.
 private struct KeyList {
   let router: ShellRouter
   let plain: Bool
 
   func show(_ context: Context) throws {
-    let preferences = try router.plain.names()
+    let rows = try Self.preferences(router), preferences = rows.map(\.key)
     let (secrets, failure) = try secrets(after: preferences)
-    let rows = (preferences.map { Row(key: $0, store: "defaults") } + secrets.map { Row(key: $0, store: "vault") })
-      .sorted { ($0.key, $0.store) < ($1.key, $1.store) }
-    try Self.show(rows, json: context.json)
+    let all = (rows + secrets.map { Row(key: $0, store: "vault") }).sorted { ($0.key, $0.store) < ($1.key, $1.store) }
+    try Self.show(all, json: context.json)
     if let failure { throw failure }
     if let twice = Set(preferences).intersection(secrets).min() { throw router.inBoth(twice) }
   }
@@ -154,36 +152,81 @@ private struct KeyList {
     }
   }
 
-  static func show(_ rows: [Row], json: Bool) throws {
+  static func show(_ rows: [Row], json: Bool, none: String = "no keys") throws {
     if json { return try Output.line(JSONText.encode(rows)) }
     if Output.isTerminal {
       return try Table(
-        columns: [.text("KEY"), .fixed("STORE")], rows: rows.map { [Table.Cell($0.key), Table.Cell($0.store)] },
-        footer: rows.isEmpty ? "no keys" : counted(rows.count, "key")
+        columns: [.text("KEY"), .fixed("STORE"), .text("VALUE", rank: 1)],
+        rows: rows.map { [Table.Cell($0.key), Table.Cell($0.store), Table.Cell($0.value)] },
+        footer: rows.isEmpty ? none : counted(rows.count, "key")
       ).show()
     }
     if !rows.isEmpty { try Output.line(Columns.tabs(rows.map { ItemTable.row($0.key, store: $0.store) })) }
   }
 
-  struct Row: Encodable { let key: String, store: String }
+  /// A terminal also shows the beginning of each value.
+  static func preferences(_ router: ShellRouter) throws -> [Row] {
+    try router.plain.names().map { name in
+      let form = try Output.isTerminal ? router.plain.load(name) : nil
+      return Row(key: name, store: "defaults", value: form.map { String(PlainText.text($0).prefix(mostShown)) } ?? "")
+    }
+  }
+
+  private static let mostShown = 200
+
+  struct Row: Encodable {
+    let key: String, store: String
+    var value = ""
+
+    private enum CodingKeys: CodingKey { case key, store }
+  }
 }
 
 struct FindCommand: OpeningCommand {
   static let configuration = CommandConfiguration(
-    commandName: "find", abstract: "Find items by text or by attributes; no value is decrypted.",
+    commandName: "find", abstract: "Find items by text, by attributes, or by a part of a secret.",
     discussion: """
-      A word looks for that text in service, account, label and attributes, whatever its case. \
-      name=value asks for exactly that attribute. Several must all hold. With --fuzzy a word is looked for in service, account \
-      and label as letters in that order, with others between them, and what fits best comes first.
+      A word matches text in service, account, label and attributes, ignoring case. name=value matches exactly that attribute. \
+      Items must match all terms. With --fuzzy, the letters of a word match in that order, with others between them, in \
+      service, account and label; the best match comes first. --values takes a text from a prompt or standard input, \
+      and prints the names of the items that have it, case included, in the value or a secret field, even an expired one. It \
+      asks for the vault's secret although an agent has the vault open. No other search decrypts a value.
       """, aliases: ["search"])
 
-  @Argument(help: ArgumentHelp("Text, or name=value.", valueName: "text|name=value")) var terms: [String]
-  @Flag(help: "Find the letters of a word with others between them, too.") var fuzzy = false
+  @Argument(help: ArgumentHelp("Text, or name=value.", valueName: "text|name=value")) var terms: [String] = []
+  @Flag(help: "Also match words with other letters in between.") var fuzzy = false
+  @Flag(help: "Look into values and secret fields, for a text that is asked for.") var values = false
   @Flag(help: .internalItems) var `internal` = false
   @OptionGroup(title: "Unlocking") var unlocking: UnlockingOptions
   @OptionGroup var options: AnswerOptions
 
+  /// The most bytes of the text: the search keeps 24 for each, and a terminal's line has no more.
+  private static let longestText = 4096
+
+  /// An agent that was left unlocked must not say which item holds a secret.
+  var opening: UnlockingOptions? {
+    var own = unlocking
+    own.noAgent = own.noAgent || values
+    return own
+  }
+
+  func validate() throws {
+    guard values || !terms.isEmpty else { throw ValidationError("give a text, name=value or --values") }
+    guard !values || !fuzzy else { throw ValidationError("give --values or --fuzzy, not both") }
+  }
+
+  func claimInput(_ context: Context) throws {
+    guard values else { return }
+    guard terms.isEmpty else {
+      throw Failure.usage(
+        "the text of --values is never an argument, because every process and the shell's history would see it",
+        try: "the same without it, and the text at the prompt or on standard input")
+    }
+    if isatty(STDIN_FILENO) == 0 { try context.input.claim(for: "the text") }
+  }
+
   func perform(_ context: Context) throws {
+    if values { return try search(context) }
     var query = ItemQuery()
     if !`internal` { query.otherThan = LoginItems.pointers }
     var words: [String] = []
@@ -194,24 +237,64 @@ struct FindCommand: OpeningCommand {
         words.append(term)
       }
     }
-    if !fuzzy { query.texts = words }
+    let paths = fuzzy ? [] : words.filter { $0.contains("/") }
+    // A word with a slash may begin in the service and end in the account.
+    if !fuzzy { query.texts = words.compactMap { $0.split(separator: "/").last.map(String.init) } }
     let vault = try context.itemsToRead()
     let found = try vault.find(query)
     let fields = try options.json || Output.isTerminal ? vault.fieldNames(query) : [:]
+    guard paths.isEmpty else {
+      let items = try found.items().filter { item in paths.allSatisfy { item.has($0) } }
+      if items.isEmpty { throw Self.nothing }
+      return try ItemTable.show(items, json: options.json, fields)
+    }
     guard fuzzy else {
       if found.isEmpty { throw Self.nothing }
       return try ItemTable.show(found, json: options.json, fields)
     }
-    let items = try FuzzySearch(words).best(of: found)
+    let items = try FuzzySearch(words).best(of: found.count) { FuzzySearch.texts(of: try found[$0]) }.map { try found[$0] }
     if items.isEmpty { throw Self.nothing }
     try ItemTable.show(items, json: options.json, fields)
   }
 
+  private func search(_ context: Context) throws {
+    let text = try SecretReader.answer(to: Question("Text to find"), limit: Self.longestText, what: "the text")
+    guard text.count > 0 else { throw Failure.usage("the text is empty", try: "one byte or more") }
+    // One pass over each value, although an import chose its bytes.
+    let automaton = try MaskAutomaton([SecretForm(text)])
+    var found: [VaultItem] = [], fields: [ItemName: [String]] = [:], item: VaultItem?
+    context.reason = "Searching values needs the vault's secret again."
+    let vault = try context.openedVault()
+    context.spin("Searching")
+    defer { StatusLine.clear() }
+    try vault.forEachItem(withFields: true) {
+      if $0.name.field.isEmpty { item = $0 }
+    } _: { part, form in
+      if part.name.field.isEmpty { item = part } else { fields[part.name.item, default: []].append(part.name.field) }
+      guard let item, item.name == part.name.item, found.last?.name != item.name, `internal` || !LoginItems.isPointer(item)
+      else { return }
+      var isThere = false
+      _ = form.bytes.withUnsafeBytes { automaton.advance(0, $0) { _, _ in isThere = true } }
+      if isThere { found.append(item) }
+    }
+    if found.isEmpty { throw Self.nothing }
+    try ItemTable.show(found, json: options.json, fields)
+  }
+
   private static let nothing = StoreError(
-    .notFound, "no item matches", cure: "fewer or shorter terms, or coffer list")
+    .notFound, "no item matches",
+    cure: "fewer or shorter terms; coffer list shows all, coffer find --values looks into the values")
+}
+
+extension VaultItem {
+  /// Whether `text` is in its name, its label or an attribute, ignoring case.
+  fileprivate func has(_ text: String) -> Bool {
+    let texts = [name.description, metadata.label] + metadata.attributes.flatMap { [$0.key, $0.value] }
+    return texts.contains { $0.lowercased().contains(text.lowercased()) }
+  }
 }
 
 extension ArgumentHelp {
   /// Coffer's own items are no user's secrets.
-  static var internalItems: ArgumentHelp { "Also what Coffer keeps for itself: which login of a host is active." }
+  static var internalItems: ArgumentHelp { "Also Coffer's own items: the active login of each host." }
 }

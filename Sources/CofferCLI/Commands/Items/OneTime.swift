@@ -1,5 +1,4 @@
 internal import ArgumentParser
-internal import Coffer
 internal import CofferFormats
 internal import CofferMemory
 internal import CofferPlatform
@@ -12,18 +11,18 @@ struct OneTimeCommand: OpeningCommand {
   static let configuration = CommandConfiguration(
     commandName: "otp", abstract: "Print the one-time code of an item.",
     discussion: """
-      The item's field 'otpauth' holds what makes the codes: --set stores it from standard input or a prompt, as the otpauth:// \
-      URI of a QR code or the secret beside it. Exactly the code goes to a pipe; a terminal is told how long it is good for.
+      The secret is the item's field 'otpauth'. --set reads it from standard input or a prompt: the otpauth:// URI of a QR \
+      code, or the secret beside it. A pipe gets exactly the code; a terminal also shows the seconds left.
       """, aliases: ["totp"])
 
   @OptionGroup var item: ItemArguments
-  @Flag(name: .customLong("set"), help: "Store what makes the codes, in place of printing one.") var stores = false
+  @Flag(name: .customLong("set"), help: "Store the secret of the codes instead of printing one.") var stores = false
   @OptionGroup(title: "Clipboard") var clipboard: ClipboardOptions
   @OptionGroup(title: "Unlocking") var unlocking: UnlockingOptions
   @OptionGroup var options: AnswerOptions
 
   func validate() throws {
-    guard !stores || !clipboard.clip else { throw ValidationError("--set stores, and --clip takes a code: give one of them") }
+    guard !stores || !clipboard.clip else { throw ValidationError("give --set or --clip, not both") }
     try clipboard.check(json: options.json)
   }
 
@@ -34,12 +33,13 @@ struct OneTimeCommand: OpeningCommand {
   }
 
   func perform(_ context: Context) throws {
-    if stores || item.isNamed { try item.check() }
+    if stores || item.isNamed { try item.words.check() }
     guard !stores else { return try store(context) }
     let clipboard = try clipboard.open()
     let items = try context.itemsToRead()
     let found =
-      item.isNamed ? try item.item(in: items) : try items.pick("show the code", codesOnly: true, with: self.clipboard, context)
+      try item.isNamed
+      ? item.words.item(in: items) : items.pick("show the code", codesOnly: true, with: self.clipboard, context)
     guard let name = found?.name else { return }
     let code = try items.oneTimePassword(of: name).code(at: Date())
     if let clipboard { return try clipboard.copy(code.text, "the code of \(name)", context) }
@@ -48,32 +48,36 @@ struct OneTimeCommand: OpeningCommand {
       return try JSONText.write(JSONText.encode(answer), "code", code.text)
     }
     try Output.write(code.text)
-    if Output.isTerminal { try Output.write("   good for \(code.secondsLeft) s\n") }
+    guard Output.isTerminal else { return }
+    // The longest code and period, `12345678` and `86400 s`, leave two cells of the narrowest display.
+    let bar = Progress.bar(code.secondsLeft, of: code.period, min(10, Display.output.width - 18), .output)
+    try Output.line("  \(bar) \(code.secondsLeft) s")
   }
 
   private struct Answer: Encodable { let service: String, account: String, secondsLeft: Int }
 
+  /// Any short word of letters is Base32. RFC 4226 requires 128 bits, but many services give 80.
+  private static let leastBytes = 10
+
   private func store(_ context: Context) throws {
     let items = try context.items()
-    let name = try item.item(in: items).name
-    let text = try given(name)
+    let name = try item.words.item(in: items).name
+    let text = try SecretReader.answer(
+      to: Question("otpauth:// URI, or secret, of \(name.description)"), limit: OneTimeURI.largest,
+      what: "the one-time password's secret")
     // A seed that gives no code is not stored.
-    _ = try OneTimeURI.read(text).code(at: Date())
+    let password = try OneTimeURI.read(text)
+    _ = try password.code(at: Date())
+    guard password.secret.count >= Self.leastBytes else {
+      throw StoreError(
+        .damaged, "the one-time password's secret cannot be used: it is shorter than \(Self.leastBytes * 8) bits",
+        cure: "the otpauth:// URI of the service's QR code, or the whole secret that is printed beside it")
+    }
     let field = try name.field(named: OneTimeURI.field)
-    let stored = try items.set(SecretForm(text), for: field, keeping: HistoryOptions.standard(items.item(field), context))
+    let old = try items.item(field)
+    let stored = try items.set(SecretForm(text), for: field, keeping: HistoryOptions.standard(old, context))
+    context.doneStoring(stored, over: old)
     if options.json { try Output.line(JSONText.encode(ItemJSON(stored))) }
-  }
-
-  private func given(_ name: ItemName) throws -> SecretBytes {
-    if usesStandardInput {
-      let bytes = try SecretReader.given(
-        STDIN_FILENO, limit: OneTimeURI.largest, what: "the one-time password's secret", place: "standard input")
-      return try bytes.withoutTrailingNewline(.lineFeed)
-    }
-    guard let terminal = Terminal() else {
-      throw Failure.usage("there is no secret for the one-time password", try: "standard input")
-    }
-    return try terminal.secret(Question("otpauth:// URI, or secret, of \(name.description)"))
   }
 }
 

@@ -1,10 +1,8 @@
-internal import Coffer
 internal import CofferPlatform
 internal import CofferTerminal
 internal import CofferVault
 internal import FoundationEssentials
 
-/// Versions of items, one per line.
 enum RevisionTable {
   static func show(_ revisions: [VaultRevision], json: Bool) throws {
     if json { return try Output.line(JSONText.encode(revisions.map(Row.init))) }
@@ -41,10 +39,18 @@ enum RevisionTable {
       rows: revisions.map { revision in
         let item = revision.item
         return [
-          Table.Cell(String(item.revision)), Table.Cell(revision.state.rawValue, revision.state == .present ? .green : nil),
+          Table.Cell(String(item.revision)), state(revision),
           Table.Cell(time.ago(item.modified)), Table.Cell(grouped(item.valueBytes), .dim), Table.Cell(item.metadata.label),
         ]
       }, footer: counted(revisions.count, "version"))
+  }
+
+  private static func state(_ revision: VaultRevision) -> Table.Cell {
+    switch revision.state {
+    case .present: Table.Cell("current", .green)
+    case .former: Table.Cell("previous")
+    case .deleted: Table.Cell("deleted")
+    }
   }
 
   private static func deletedTable(_ revisions: [VaultRevision], _ time: LocalTime = LocalTime()) -> Table {
@@ -61,15 +67,14 @@ enum RevisionTable {
         ]
       },
       footer: revisions.isEmpty
-        ? "nothing that was deleted can be brought back" : "\(grouped(revisions.count)) that can be brought back")
+        ? "no deleted items can be brought back" : "\(grouped(revisions.count)) that can be brought back")
   }
 
   private struct Row: Encodable {
     let item: ItemJSON, state: String, until: String?
 
     init(_ revision: VaultRevision) {
-      item = ItemJSON(revision.item)
-      state = revision.state.rawValue
+      (item, state) = (ItemJSON(revision.item), revision.state.rawValue)
       until = revision.until.flatMap { $0 == .distantFuture ? nil : Moment.text($0) }
     }
 

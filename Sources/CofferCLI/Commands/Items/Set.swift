@@ -9,20 +9,20 @@ struct SetCommand: OpeningCommand, TwoStoreCommand {
   static let configuration = CommandConfiguration(
     commandName: "set", abstract: "Store a secret or a preference.",
     discussion: """
-      Without VALUE it is a secret. It comes from the prompt, standard input, --file, --fd or --generate, and is stored in the \
-      vault: as the item NAME, or with --domain as a key of that domain. With VALUE it is a preference, which anyone with the \
-      file can read; a new one needs --plain. A name that is stored already stays where it is. With --secret a preference moves \
-      into the vault, and its plain copy is scrubbed. Label and attributes that are not given stay. An expiry does not, unless \
-      --expires keep. 'coffer revert' brings a replaced secret back.
+      Without VALUE it is a secret, from the prompt, standard input, --file, --fd or --generate. It is stored in the vault as \
+      the item NAME, or with --domain as a key of that domain. With VALUE it is a preference, which anyone with the file can \
+      read; a new one needs --plain. An existing name stays in its store. With --secret a preference moves into the vault, and \
+      its plain copy is scrubbed. Label and attributes stay unless given. The expiry does not, unless --expires keep. 'coffer \
+      revert' brings a replaced secret back.
       """, aliases: ["add", "insert", "store"])
 
   @Argument(help: "SERVICE/ACCOUNT of a secret; the key of a preference.", completion: Completions.names) var name: String?
   @Argument(parsing: .allUnrecognized, help: ArgumentHelp("The value of a preference.", valueName: "value")) var words: [String] =
     []
-  @Flag(name: .customLong("plain"), help: "A new name is a preference: readable in a property list.") var plain = false
-  @Flag(name: .customLong("secret"), help: "A preference becomes a secret and moves into the vault.") var secret = false
-  @Option(help: ArgumentHelp("A name for people.", valueName: "text")) var label: String?
-  @Option(help: ArgumentHelp("When the value stops being handed out: 30d, 12h, 2026-12-31, never, keep.", valueName: "when"))
+  @Flag(name: .customLong("plain"), help: "Store a new name as a preference, readable in a property list.") var plain = false
+  @Flag(name: .customLong("secret"), help: "Move a preference into the vault as a secret.") var secret = false
+  @Option(help: ArgumentHelp("A label for people.", valueName: "text")) var label: String?
+  @Option(help: ArgumentHelp("When the value expires: 30d, 12h, 2026-12-31, never, keep.", valueName: "when"))
   var expires: String?
   @Option(help: ArgumentHelp("Store a secret field of an existing item, beside its value.", valueName: "name"))
   var field: String?
@@ -33,7 +33,7 @@ struct SetCommand: OpeningCommand, TwoStoreCommand {
       "A preference's type: bool, int, float, string, date, data or json; a secret's media type, as text/plain.",
       valueName: "type"), completion: .list(PlainType.allCases.map(\.rawValue)))
   var type: String?
-  @Flag(help: "Fail if there is such an item.") var create = false
+  @Flag(help: "Fail if the item exists.") var create = false
   @Option(help: ArgumentHelp("Fail unless the item is at this revision (see 'coffer show').", valueName: "number"))
   var ifRevision: UInt64?
   @Option(help: .exactService, completion: Completions.services) var service: String?
@@ -49,12 +49,12 @@ struct SetCommand: OpeningCommand, TwoStoreCommand {
     if let option = words.first(where: { $0.hasPrefix("-") && $0.count > 1 && Double($0) == nil }) {
       throw ValidationError("unknown option '\(option.prefix { $0 != "=" })'")
     }
-    guard !(plain && secret) else { throw ValidationError("--plain and --secret exclude each other") }
+    guard !(plain && secret) else { throw ValidationError("give --plain or --secret, not both") }
     guard !create || ifRevision == nil else {
-      throw ValidationError("--create asks for no item, and --if-revision for one: give one of them")
+      throw ValidationError("give --create or --if-revision, not both")
     }
     guard service == nil || name == nil else { throw ValidationError("give a name or --service, not both") }
-    guard account == nil || service != nil else { throw ValidationError("--account belongs to --service") }
+    guard account == nil || service != nil else { throw ValidationError("--account needs --service") }
     if let type, plainType == nil, !type.isEmpty, !type.contains("/") {
       throw ValidationError("--type takes bool, int, float, string, date, data or json, or a media type such as text/plain")
     }
@@ -68,7 +68,6 @@ struct SetCommand: OpeningCommand, TwoStoreCommand {
 
   private var plainType: PlainType? { type.flatMap(PlainType.init) }
   private var mediaType: String { plainType == nil ? type ?? "" : "" }
-  /// Whether the options describe an item, which a preference is not.
   var describesItem: Bool {
     field != nil || label != nil || !attribute.isEmpty || expires != nil || !mediaType.isEmpty || create || ifRevision != nil
       || past.isGiven
@@ -109,14 +108,14 @@ struct SetCommand: OpeningCommand, TwoStoreCommand {
     let old = try items.item(name)
     if create, old != nil {
       throw StoreError(
-        .alreadyExists, "there is such an item already", key: name.description, cure: "leave --create out to replace it")
+        .alreadyExists, "the item already exists", key: name.description, cure: "omit --create to replace it")
     }
     if !metadata.attributes.isEmpty, var kept = old?.metadata.attributes {
       Attributes.merge(metadata.attributes, into: &kept)
       metadata.attributes = kept
     }
     if expiry == .keep { metadata.expires = old?.metadata.expires }
-    let value = try source.read("value of \(name)", context)
+    let value = try source.read((name.field.isEmpty ? "value" : name.field) + " of \(name.item)", context)
     let stored = try items.set(
       SecretForm(value, metadata: metadata), for: name, if: condition, keeping: past.keeping(old, context))
     tell(old, stored, context)
@@ -125,40 +124,36 @@ struct SetCommand: OpeningCommand, TwoStoreCommand {
 
   /// An existing item is found as in other commands: nobody could tell two items of one spelling apart.
   private func named(_ written: ItemName, _ words: ItemWords, _ key: DomainKey?, _ items: VaultItems) throws -> ItemName {
-    let isKey = try key.map { try $0.isExact || items.item($0.item) != nil } ?? false
-    let found: ItemName? =
-      if isKey { try key?.item } else if field != nil { try words.item(in: items).name } else {
-        // A service alone is a new name, although it has items.
-        try whole(words, items) ?? words.whole(in: items)?.name
-          ?? items.itemIfAny(service: written.service, account: written.account)?.name
-      }
-    let name = try found ?? (words.isExact ? written : items.spelling(of: written))
-    return try field.map { try name.field(named: $0) } ?? name
-  }
-
-  /// The item whose service is the whole word, and whose account is empty.
-  private func whole(_ words: ItemWords, _ items: VaultItems) throws -> ItemName? {
-    let (service, account) = try words.named()
-    return account == nil ? try items.item(ItemName(service: service, account: ""))?.name : nil
+    let own = try key.flatMap { try $0.isExact || items.item($0.item) != nil ? $0.item : nil }
+    guard let field else { return try own ?? words.stored(as: written, in: items) }
+    return try (own ?? words.item(in: items).name).field(named: field)
   }
 
   private func tell(_ old: VaultItem?, _ item: VaultItem, _ context: Context) {
-    guard let old else { return context.done("stored '\(item.name)'") }
-    if old.metadata.expires != nil, expires == nil {
+    if old?.metadata.expires != nil, expires == nil {
       context.note("the new value does not expire; use --expires to set a date, or --expires keep to keep the old one")
     }
     if label == "", !item.metadata.label.isEmpty {
-      context.note("the label stays as it was; coffer edit --label '' clears it")
+      context.note("the label is unchanged; coffer edit --label '' clears it")
     }
-    context.done(
-      item.history > 0
-        ? "replaced '\(item.name)'; \(CommandText.vault("revert", item.name, String(old.revision))) brings the old value back"
-        : "replaced '\(item.name)'; the old value is gone")
+    context.doneStoring(item, over: old)
   }
 
   private var condition: WriteCondition {
     if create { return .absent }
     return ifRevision.map(WriteCondition.revision) ?? .always
+  }
+}
+
+extension Context {
+  /// Reports a stored item or field, and the command that brings back what it replaced.
+  func doneStoring(_ item: VaultItem, over old: VaultItem?) {
+    let name = (item.name.field.isEmpty ? "" : "\(item.name.field) of ") + "'\(item.name.item)'"
+    guard let old else { return done("stored \(name)") }
+    done(
+      "replaced \(name); "
+        + (item.history > 0
+          ? "\(CommandText.item("revert", item.name, String(old.revision))) brings the old value back" : "the old value is gone"))
   }
 }
 
@@ -173,8 +168,8 @@ private struct PreferenceWrite {
   private var router: ShellRouter { key.router }
   private var value: String? { command.words.first }
   private var source: ValueOptions { command.source }
+  private var namesStore: Bool { command.plain || type != nil }
 
-  /// - Parameter storeSecret: stores the secret instead.
   func perform(_ context: Context, orSecret storeSecret: () throws -> Void) throws {
     guard value == nil || !command.secret else { throw SecretArguments.refusal("the secret") }
     guard command.words.count <= 1 else {
@@ -185,7 +180,7 @@ private struct PreferenceWrite {
     }
     try StoredName.check(name)
     guard let stored = try router.plain.load(name) else {
-      guard value != nil || command.plain || type != nil else { return try storeSecret() }
+      guard value != nil || namesStore else { return try storeSecret() }
       try checkIsNew(context)
       return try store(type ?? .string, context)
     }
@@ -195,30 +190,20 @@ private struct PreferenceWrite {
         try: "coffer set \(CommandText.quoted(name)) --secret to move it into the vault first")
     }
     if command.secret { return try move(stored, context) }
+    if !namesStore { try key.checkIsOnlyPreference(besideItems: value == nil) }
     try store(type ?? PlainType(of: stored), context)
   }
 
-  /// Checks that no secret has the name, as far as that is known without a question: a preference never unlocks the vault.
   private func checkIsNew(_ context: Context) throws {
-    switch router.lookUp(name, andItems: !key.isExact) {
-    case .there:
-      guard command.plain else { throw SecretArguments.refusal("the secret") }
-      throw StoreError(
-        .refused, "the name is that of a secret in the vault", key: name,
-        cure: "coffer set \(name) without --plain stores a new secret, coffer delete \(name) removes it first")
-    case .absent: break
-    case .unknown(let error):
-      // A locked vault is usual; the user should know any other failure.
-      guard command.plain, let failure = Failure.of(error), failure.status != .locked else { break }
-      context.note("whether the vault holds it too is unknown: \(failure.what)")
-    }
     guard command.plain else {
+      if case .there = router.lookUp(name, andItems: !key.isExact) { throw SecretArguments.refusal("the secret") }
       throw Failure.usage(
         "'\(Printable.line(name))' is new, and a value on the command line is not secret",
         try:
           "--plain to store a preference that anyone with the file can read; for a secret, coffer set \(CommandText.quoted(name))"
       )
     }
+    try key.checkIsNoSecret(context)
   }
 
   private func store(_ type: PlainType, _ context: Context) throws {
@@ -227,10 +212,13 @@ private struct PreferenceWrite {
     try DefaultsStore.checkStorable(form, under: name)
     try router.writablePlain().save(form, for: name)
     try router.finish()
+    let text = "stored the preference '\(name)' of \(router.domain)"
+    // Perhaps meant as a secret.
+    let warning = value == nil && !namesStore ? "\(text), readable in \(router.plain.place)" : nil
+    context.done(warning ?? text, elsewhere: warning)
     if command.options.json {
-      return try Output.line(JSONText.encode(["domain": router.domain, "key": name, "store": "defaults"]))
+      try Output.line(JSONText.encode(["domain": router.domain, "key": name, "store": "defaults"]))
     }
-    context.done("stored the preference '\(name)' of \(router.domain)")
   }
 
   private func form(_ type: PlainType, _ context: Context) throws -> PlainForm {

@@ -1,5 +1,4 @@
 internal import ArgumentParser
-internal import Coffer
 internal import CofferFormats
 internal import CofferPlatform
 internal import CofferTerminal
@@ -10,15 +9,15 @@ struct VaultAuditCommand: OpeningCommand {
   static let configuration = CommandConfiguration(
     commandName: "audit", abstract: "Find secrets that are weak, reused, old or about to expire.",
     discussion: """
-      Values are looked at in memory alone, and neither they nor hashes of them are printed; no server is asked. Weak and \
-      reused are said of passwords: lines of text that are no tokens. Exit status 0 when nothing was found, and 2 otherwise.
+      Values are checked only in memory; neither they nor their hashes are printed, and no server is asked. Only passwords can \
+      be weak or reused: lines of text that are not tokens. Exits with 0 if nothing was found, and otherwise with 2.
       """)
 
   @Argument(help: "Only items of this service or below it, or the item of this name.", completion: Completions.services)
   var service: String?
-  @Option(help: ArgumentHelp("Tell of what has been the same for so long, as 365d or 52w. [default: 365d]", valueName: "time"))
+  @Option(help: ArgumentHelp("Report secrets unchanged for this long: 365d, 52w. [default: 365d]", valueName: "time"))
   var old: AuditTime?
-  @Option(help: ArgumentHelp("Tell of what expires within this time, as 30d or 12h. [default: 30d]", valueName: "time"))
+  @Option(help: ArgumentHelp("Report secrets that expire within this time: 30d, 12h. [default: 30d]", valueName: "time"))
   var expiring: AuditTime?
   @OptionGroup(title: "Unlocking") var unlocking: UnlockingOptions
   @OptionGroup var options: AnswerOptions
@@ -29,13 +28,13 @@ struct VaultAuditCommand: OpeningCommand {
       now: now, oldest: now - (old ?? .year).seconds, soonest: now + (expiring ?? .month).seconds)
     let items = try context.itemsToRead()
     let all = try items.list().filter { !LoginItems.isPointer($0) && service.map($0.name.isMeant(by:)) ?? true }
-    let progress = context.progress(json: options.json, .auditing)
-    for (index, item) in all.enumerated() {
-      progress.show(index, all.count)
-      // An item that was deleted or expired in between has no findings.
-      if audit.look(at: item), let value = try Self.value(item, items) { try audit.look(at: value.bytes, of: item) }
+    try context.showing(.auditing) { progress in
+      for (index, item) in all.enumerated() {
+        progress.show(index, all.count)
+        // An item that was deleted or expired in between has no findings.
+        if audit.look(at: item), let value = try Self.value(item, items) { try audit.look(at: value.bytes, of: item) }
+      }
     }
-    progress.clear()
     let passwords = audit.passwords
     let findings = audit.finish()
     try answer(findings, items: all.count, passwords: passwords, context)
@@ -48,7 +47,7 @@ struct VaultAuditCommand: OpeningCommand {
 
   private func answer(_ findings: [Audit.AuditFinding], items: Int, passwords: Int, _ context: Context) throws {
     if options.json {
-      return try Output.line(JSONText.encode(Answer(findings: findings, items: items, passwords: passwords)))
+      return try Output.json(Answer(findings: findings, items: items, passwords: passwords))
     }
     let rest = "looked at, \(passwords) of them passwords; \(Self.counts(findings))"
     let total = "\(counted(items, "item")) \(rest)"

@@ -3,7 +3,7 @@ internal import CofferSecretService
 internal import CofferTerminal
 internal import SystemPackage
 
-/// The places on this machine where other programs keep secrets that can be imported. No store is decrypted for it.
+/// Places where other programs keep importable secrets. No store is decrypted to find them.
 struct ImportableSecrets: Encodable {
   struct Place: Encodable {
     let from: String, file: String?, command: String
@@ -39,14 +39,13 @@ struct ImportableSecrets: Encodable {
     } catch { return [] }  // Without a bus, or its library, there is none.
   }
 
-  /// - Throws: `.notFound` if there is nothing.
   func show(json: Bool) throws {
     guard !found.isEmpty else {
       throw StoreError(
-        .notFound, "no program on this machine is known to keep secrets that can be imported",
-        cure: "coffer import FILE, with a file that the other program exported; coffer help importing lists the programs")
+        .notFound, "no secrets to import were found on this machine",
+        cure: "coffer import FILE, with another program's export; coffer help importing lists the programs")
     }
-    if json { return try Output.line(JSONText.encode(self)) }
+    if json { return try Output.json(self) }
     try Table.show(found.map(\.shown), under: ["COMMAND", "PROGRAM", "PLACE"])
   }
 }

@@ -7,25 +7,25 @@ internal import SystemPackage
 
 struct VaultJoinCommand: OpeningCommand {
   static let configuration = CommandConfiguration(
-    commandName: "join", abstract: "Open a vault that someone lets you into, and remember it on this machine.",
+    commandName: "join", abstract: "Open a vault shared with you, and remember it on this machine.",
     discussion: """
-      The invitation is what coffer vault slot add --recipient or coffer vault pin show printed where the vault is known: anyone \
-      can make a vault that your identity opens, and it proves that this is not one. Without one, a terminal shows what the \
-      vault says of its key, to be compared with coffer vault pin show there. The identity's file can keep the invitation, and \
-      so prove the vault wherever it is used.
+      'coffer vault slot add --recipient' or 'coffer vault invite' prints the invitation where the vault is known. Anyone can \
+      create a vault your identity opens. The invitation proves this is the right one. Without one, a terminal shows the \
+      vault's claims about its key: compare them with 'coffer vault pin show' there. The identity's file can keep the \
+      invitation, and so prove the vault wherever it is used.
       """)
 
   static var idleOptions: Set<String> { [] }
 
-  @Argument(help: "Where the vault is: a path, the URL of a server, or a vault's name.", completion: .file()) var place: String
-  @Argument(help: ArgumentHelp("What someone who has the vault gave you.", valueName: "PVINV1-…")) var given: String?
-  @Flag(inversion: .prefixedNo, help: "Add the vault's invitation to the identity's file, or do not, without asking.")
+  @Argument(help: "The vault: a path, a server's URL or a vault's name.") var place: String
+  @Argument(help: ArgumentHelp("The invitation that you were given.", valueName: "PVINV1-…")) var given: String?
+  @Flag(inversion: .prefixedNo, help: "Add the invitation to the identity's file, or do not, without asking.")
   var save: Bool?
   @OptionGroup(title: "Unlocking") var unlocking: UnlockingOptions
   @OptionGroup var options: AnswerOptions
 
   func validate() throws {
-    guard options.vault == nil else { throw ValidationError("give the place as the command's word, not by --vault too") }
+    guard options.vault == nil else { throw ValidationError("give the place as an argument, not by --vault") }
   }
 
   func perform(_ context: Context) throws {
@@ -38,14 +38,10 @@ struct VaultJoinCommand: OpeningCommand {
     let identity = unlocking.identity ?? ProcessEnvironment.value("COFFER_IDENTITY")
     // Checks that would otherwise fail after the vault was joined.
     if save == true { try Self.checkSaving(to: locked.id, in: identity) }
-    let agreement = Agreement()
-    let vault: UnlockedVault
-    do {
-      vault = try context.opening(locked) { credentials in
+    let vault = try Agreement.within { agreement in
+      try context.opening(locked) { credentials in
         try locked.join(with: credentials) { claim in agreement.answer { try Self.confirm(claim, context) } }
       }
-    } catch {
-      throw agreement.error(after: error)
     }
     let proven = try vault.invitation()
     let file: String?
@@ -54,13 +50,12 @@ struct VaultJoinCommand: OpeningCommand {
     }
     let generation = try vault.status().generation
     if options.json {
-      return try Output.line(
-        JSONText.encode(
-          Answer(
-            vault: locked.place.description, id: vault.id.description, generation: generation, invitation: proven.description,
-            saved: file)))
+      return try Output.json(
+        Answer(
+          vault: locked.place.description, id: vault.id.description, generation: generation, invitation: proven.description,
+          saved: file))
     }
-    try Output.line("vault \(vault.id) at generation \(generation) is known at \(locked.place) from now on")
+    try Output.line("joined vault \(vault.id) at \(locked.place), generation \(generation)")
     if let file { context.note("its invitation is in \(file)") }
   }
 
@@ -75,17 +70,17 @@ struct VaultJoinCommand: OpeningCommand {
     guard let terminal = Terminal() else { return false }
     Output.message(
       """
-      Nothing proves that this is the vault that you were let into, and anyone could have made it. Someone who has the vault \
-      sees the same with coffer vault pin show, if it is the right one:
+      Nothing proves that this is the vault you were invited to; anyone could have created it. If it is the right one, \
+      someone who has the vault sees the same with coffer vault pin show:
       """)
     Output.message(
       Columns.align([["id", claim.vault.description], ["epoch", String(claim.epoch)], ["mark", claim.shortMark]]))
-    return try terminal.confirm("Did you compare all three, and are they the same?")
+    return try terminal.confirm("Did you compare all three, and do they match?")
   }
 
   private static func checkSaving(to vault: VaultID, in identity: String?) throws {
     guard let identity else {
-      throw Failure.usage("--save has no file to add to: no identity's file is named", try: "--identity PATH, or COFFER_IDENTITY")
+      throw Failure.usage("--save needs an identity's file", try: "--identity PATH, or COFFER_IDENTITY")
     }
     try IdentityFile.checkRoom(for: vault, in: identity)
   }
@@ -111,8 +106,8 @@ struct VaultJoinCommand: OpeningCommand {
   private static func afterJoining(_ error: any Error, _ place: VaultPlace, _ invitation: Invitation) -> any Error {
     guard let failure = Failure.of(error) else { return error }
     var said = Failure(
-      failure.status, kind: failure.kind, "the vault is joined, and its invitation was not saved: \(failure.what)",
-      cure: "mend that, then coffer vault join \(place) --save; or add this line to the identity's file: \(invitation)")
+      failure.status, kind: failure.kind, "the vault is joined, but its invitation was not saved: \(failure.what)",
+      cure: "correct that, then coffer vault join \(place) --save; or add this line to the identity's file: \(invitation)")
     (said.place, said.detail) = (failure.place, failure.detail)
     return said
   }
@@ -120,7 +115,7 @@ struct VaultJoinCommand: OpeningCommand {
   private func agreesToSave(in path: String, _ context: Context) throws -> Bool {
     if context.yes { return true }
     guard !options.json, let terminal = Terminal() else { return false }
-    return try terminal.confirm("Add the vault's invitation to \(path), so that it proves the vault wherever it is used?")
+    return try terminal.confirm("Add the vault's invitation to \(path), to prove the vault wherever the file is used?")
   }
 
   private struct Answer: Encodable { let vault: String, id: String, generation: UInt64, invitation: String, saved: String? }
@@ -158,7 +153,7 @@ enum IdentityFile {
     var facts = stat()
     guard lstat(path, &facts) == 0, facts.st_mode & S_IFMT == S_IFREG else {
       throw StoreError(
-        .denied, "the identity is in no file of its own that can be replaced", place: path,
+        .denied, "the identity's file cannot be replaced", place: path,
         cure: "give the path of the file itself")
     }
     return UInt32(facts.st_mode & 0o777)

@@ -10,14 +10,14 @@ struct VaultPassphraseCommand: OpeningCommand {
   static let configuration = CommandConfiguration(
     commandName: "passphrase", abstract: "Change the passphrase, and with it the vault's key.",
     discussion: """
-      Changes the slot that opened the vault, or the only one that has a passphrase, or --slot. Any way in will do: a recovery \
-      code replaces a passphrase that was forgotten, as coffer recover does. Everything is sealed under a new key; --keep-key \
-      does without, which is quick and enough when nobody knows the old passphrase.
+      Changes the slot that opened the vault, or the only one with a passphrase, or --slot. Any way to unlock works: a recovery \
+      code replaces a forgotten passphrase, as 'coffer recover' does. Everything is sealed under a new key. --keep-key is \
+      quicker, and enough if nobody knows the old passphrase.
       """, aliases: ["passwd"])
 
-  @Flag(help: "Leave the vault's key as it is.") var keepKey = false
+  @Flag(help: "Keep the vault's key.") var keepKey = false
   @Option(
-    help: ArgumentHelp("Change this slot, named by the beginning of its id or its label.", valueName: "slot"),
+    help: ArgumentHelp("Change this slot (the start of its id, or its label).", valueName: "slot"),
     completion: Completions.slots)
   var slot: String?
   @OptionGroup(title: "The new secret") var new: NewSecretOptions
@@ -36,8 +36,8 @@ struct VaultRotateCommand: OpeningCommand {
   static let configuration = CommandConfiguration(
     commandName: "rotate", abstract: "Give the vault a new key and seal everything under it.",
     discussion: """
-      Needs one way in; all slots go on to open the vault, and programs that have it open go on without asking. Whoever could \
-      write to the vault may have added a slot: the slots are shown first, and --only names those that shall stay.
+      Needs one way to unlock; all slots still open the vault, and programs that have it open go on without asking. Anyone able \
+      to write to the vault may have added a slot: the slots are shown first, and --only names those to keep.
       """)
 
   static var idleOptions: Set<String> { [] }
@@ -91,21 +91,18 @@ struct Rotation {
     _ change: (borrowing UnlockedVault, [SlotSummary.ID]?, [SlotSummary.ID]?, (Int, Int) -> Void) throws -> SlotReport
   ) throws {
     let chosen = try context.yes ? kept : choose(vault)
-    let progress = context.progress(json: json, .rotating)
-    defer { progress.clear() }
     let all = kept + removed
-    let report = try change(
-      vault, chosen == kept ? nil : chosen.map(\.summary.id), context.yes ? nil : all.map(\.summary.id), progress.show)
-    progress.clear()
+    let report = try context.showing(.rotating) {
+      try change(vault, chosen == kept ? nil : chosen.map(\.summary.id), context.yes ? nil : all.map(\.summary.id), $0.show)
+    }
     report.noteAdded(to: all, context)
     // A user who removed the slot that opened the vault can no longer read it: another secret shows the invitation.
     let invitation = report.slots.contains(where: \.isInUse) ? try vault.invitation() : nil
     if json {
-      return try Output.line(
-        JSONText.encode(
-          Answer(
-            slots: report.slots.map(SlotJSON.init), removed: report.removed.map(SlotJSON.init),
-            invitation: invitation?.description)))
+      return try Output.json(
+        Answer(
+          slots: report.slots.map(SlotJSON.init), removed: report.removed.map(SlotJSON.init),
+          invitation: invitation?.description))
     }
     context.done(
       "new key, sealed to \(counted(report.slots.count, "slot")) (\(report.slots.map(\.words).joined(separator: ", ")))",
@@ -114,7 +111,6 @@ struct Rotation {
     try NewInvitation.show(invitation, afterNewKeyFor: all.map(\.summary), context)
   }
 
-  /// The slots that a person keeps.
   private func choose(_ vault: borrowing UnlockedVault) throws -> [VaultStatus.Slot] {
     guard let terminal = Terminal() else {
       throw Failure.usage(
@@ -124,20 +120,20 @@ struct Rotation {
     }
     let added = Dictionary(
       try vault.log().filter { $0.event == .slotAdded }.map { ($0.slot, $0.date) }, uniquingKeysWith: { $1 })
-    if !removed.isEmpty { Output.message("These will not open it any more:\n\(SlotTable.text(removed))") }
+    if !removed.isEmpty { Output.message("These will no longer open it:\n\(SlotTable.text(removed))") }
     var chosen = kept
     while true {
       Output.message("These will still open the vault after the key change:\n\(Self.numbered(chosen, added))")
-      let answer = try terminal.line("Is any of them not yours? Enter its number to remove it, or press Enter to go on: ")
+      let answer = try terminal.line("Is any of them not yours? Enter its number to remove it, or press Enter to continue: ")
       guard !answer.isEmpty else { return chosen }
       if let number = Int(answer), chosen.indices.contains(number - 1) {
         if chosen[number - 1].isInUse || chosen.count == 1 {
-          Output.message("Number \(number) must stay: you could not open the vault without it. Control-C stops.")
+          Output.message("Number \(number) must stay: you need it to open the vault. Control-C stops.")
         } else {
           chosen.remove(at: number - 1)
         }
       } else {
-        Output.message("Enter a number from 1 to \(chosen.count), or nothing. Control-C stops, and nothing is changed.")
+        Output.message("Enter a number from 1 to \(chosen.count), or press Enter. Control-C stops; nothing is changed.")
       }
     }
   }
@@ -164,7 +160,7 @@ struct IdentityCommand: Command {
       An identity file is as secret as a key file. Its public key, PVPUB1-…, is not secret: the owner of another vault adds a \
       slot for you with 'coffer vault slot add --recipient'.
       """)
-  @Argument(help: "The identity file.", completion: .file()) var file: String
+  @Argument(help: "The identity file.") var file: String
   @Flag(help: "Write a new identity; the file must not exist.") var new = false
   @OptionGroup var options: AnswerOptions
 

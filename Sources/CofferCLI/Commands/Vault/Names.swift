@@ -8,22 +8,22 @@ struct VaultUseCommand: Command {
   static let configuration = CommandConfiguration(
     commandName: "use", abstract: "List the named vaults, or name one.",
     discussion: """
-      'coffer --vault work list' opens the vault that is named work, and COFFER_VAULT=work does so for a shell. A name has \
-      no slash; a path has one, so ./work is the file of that name. The vault need not exist yet: 'coffer --vault work init' \
-      creates it. The names are settings, which 'coffer defaults read coffer.settings' shows too.
+      'coffer --vault work list' opens the vault named work; COFFER_VAULT=work does so for a shell. A name has no slash, so \
+      ./work is a file. The vault need not exist: 'coffer --vault work init' creates it. Names are settings: 'coffer defaults \
+      read coffer.settings' shows them too.
       """)
 
   @Argument(help: "The name.") var name: String?
-  @Argument(help: ArgumentHelp("The vault: a path, or the URL of a server.", valueName: "place"), completion: .file())
+  @Argument(help: ArgumentHelp("The vault: a path or a server's URL.", valueName: "place"))
   var place: String?
   @Flag(help: "Take the name from the vault that has it.") var replace = false
   @Flag(help: "Forget the name. The vault stays where it is.") var remove = false
   @OptionGroup var options: AnswerOptions
 
   func validate() throws {
-    guard !remove || (name != nil && place == nil && !replace) else { throw ValidationError("--remove takes a name alone") }
+    guard !remove || (name != nil && place == nil && !replace) else { throw ValidationError("--remove takes only a name") }
     guard name == nil || place != nil || remove else {
-      throw ValidationError("say where the vault is: coffer vault use NAME PLACE, or --remove to forget the name")
+      throw ValidationError("the vault's place is missing: give NAME PLACE, or --remove to forget the name")
     }
   }
 
@@ -40,17 +40,15 @@ struct VaultUseCommand: Command {
         cure: "choose another name; --replace takes it from that vault, which stays where it is")
     }
     try names.set(name, to: place.text)
-    let old = before.map { $0 == place.text ? "" : ", no longer the one at \(Printable.line($0))" } ?? ""
+    let old = before.map { $0 == place.text ? "" : ", instead of the one at \(Printable.line($0))" } ?? ""
     context.note("\(Printable.line(name)) is the vault at \(place.text)\(old)")
   }
 
   private func list(_ names: VaultNames) throws {
     let all = try names.all()
-    if options.json { return try Output.line(JSONText.encode(all.map { Answer(name: $0.name, path: $0.path) })) }
+    if options.json { return try Output.json(all.map { ["name": $0.name, "path": $0.path] }) }
     let rows = all.map { [$0.name, $0.path] }
     let count = all.isEmpty ? "no names" : counted(all.count, "name")
     try Table.show(Table(rows, under: ["NAME", "PATH"], footer: count), elsewhere: rows)
   }
-
-  private struct Answer: Encodable { let name: String, path: String }
 }

@@ -6,23 +6,21 @@ internal import CofferVault
 
 struct PinCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
-    commandName: "pin", abstract: "What this machine remembers of the vault, to notice an older copy of the whole file.",
+    commandName: "pin", abstract: "Manage this machine's memory of the vault, to notice an older copy.",
     discussion: """
       Each time a vault is opened or written, its newest commit is noted outside of it. An older copy, another vault in its \
-      place, or one that went on without this machine's writes is then refused, with exit status 66, until you accept it.
+      place, or one that continued without this machine's writes is then refused with exit status 66, until you accept it.
       """,
     subcommands: [PinShowCommand.self, PinAcceptCommand.self])
 }
 
 struct PinShowCommand: Command {
   static let configuration = CommandConfiguration(
-    commandName: "show", abstract: "Print what is remembered of the vault that stands there. Needs no secret.",
+    commandName: "show", abstract: "Print what this machine remembers of the vault. Needs no secret.",
     discussion: """
-      Epoch and mark are the same wherever the vault is, and can be compared. 'coffer vault invite' prints the invitation that \
+      Epoch and mark are the same wherever the vault is, for you to compare. 'coffer vault invite' prints the invitation that \
       holds both.
       """)
-
-  static var idleOptions: Set<String> { ["yes"] }
 
   @OptionGroup var options: AnswerOptions
 
@@ -34,7 +32,7 @@ struct PinShowCommand: Command {
       own: memory.own, epoch: memory.invitation?.epoch, mark: memory.invitation?.shortMark,
       invitation: memory.invitation?.description, pins: context.places.vaultOptions.pins?.string ?? "",
       problem: vault.ageProblem.map { "\($0.what); \($0.cure ?? "")" })
-    if options.json { return try Output.line(JSONText.encode(answer)) }
+    if options.json { return try Output.json(answer) }
     let seen = memory.seen.map { "generation \($0)" } ?? "never"
     var rows = [
       ["vault", answer.vault], ["id", answer.id], ["expected here", answer.expected ?? "any vault"], ["seen", seen],
@@ -60,13 +58,11 @@ extension Invitation {
 
 struct VaultInviteCommand: Command {
   static let configuration = CommandConfiguration(
-    commandName: "invite", abstract: "Print the invitation with which others join this vault.",
+    commandName: "invite", abstract: "Print the invitation for joining this vault.",
     discussion: """
-      It names the newest key of the vault that this machine has seen, and needs no secret. It is not secret either, but send it \
-      over a channel nobody can tamper with. 'coffer vault slot add --recipient' lets the other person in.
+      It names the newest key of the vault that this machine has seen. It needs no secret and is not secret, but send it over a \
+      channel nobody can tamper with. 'coffer vault slot add --recipient' lets the other person in.
       """)
-
-  static var idleOptions: Set<String> { ["yes"] }
 
   @OptionGroup var options: AnswerOptions
 
@@ -74,11 +70,11 @@ struct VaultInviteCommand: Command {
     let vault = try context.lockedVault()
     guard let invitation = try vault.pinMemory().invitation else {
       throw StoreError(
-        .notFound, "this machine has not opened the vault yet", place: vault.place.description, cure: "coffer unlock, then again")
+        .notFound, "this machine has not opened the vault yet", place: vault.place.description,
+        cure: "coffer unlock, then try again")
     }
     guard !options.json else {
-      return try Output.line(
-        JSONText.encode(Answer(epoch: invitation.epoch, invitation: invitation.description, mark: invitation.shortMark)))
+      return try Output.json(Answer(epoch: invitation.epoch, invitation: invitation.description, mark: invitation.shortMark))
     }
     // Only a terminal may break the line, so that it can be copied.
     try Output.line(invitation.description)
@@ -89,11 +85,11 @@ struct VaultInviteCommand: Command {
 
 struct PinAcceptCommand: OpeningCommand {
   static let configuration = CommandConfiguration(
-    commandName: "accept", abstract: "Believe the vault as it stands there now: an older copy, or another vault.",
+    commandName: "accept", abstract: "Trust the vault as it is now: an older copy, or another vault.",
     discussion: """
-      For a backup that you put back, or a vault that you replaced. Whoever put it there without you would want you to do this: \
-      be sure first that the newer vault is lost, or is not wanted. A copy of a vault that this machine knows at another place \
-      can be written from then on, and what was seen of the vault at that place stays.
+      For a backup that you put back, or a vault that you replaced. This is exactly what an attacker would want you to run. \
+      First make sure the newer vault is really lost or unwanted. A copy of a vault that this machine knows at another place \
+      becomes writable; the memory of that other place stays.
       """)
 
   @OptionGroup(title: "Unlocking") var unlocking: UnlockingOptions
@@ -107,11 +103,11 @@ struct PinAcceptCommand: OpeningCommand {
     do throws(StoreError) { seen = try locked.pinMemory().seen } catch {}
     let vault = try context.opening(locked) { try locked.unlockAcceptingPin(with: $0) }
     let status = try vault.status()
-    if let seen, seen > status.generation { context.note("that generation \(seen) of it was seen here is forgotten") }
+    if let seen, seen > status.generation { context.note("this machine forgets that it saw generation \(seen)") }
     if options.json {
-      return try Output.line(JSONText.encode(Answer(id: vault.id.description, generation: status.generation)))
+      return try Output.json(Answer(id: vault.id.description, generation: status.generation))
     }
-    try Output.sentence("vault \(vault.id) at generation \(status.generation) is expected at \(locked.place) from now on")
+    try Output.sentence("accepted vault \(vault.id) at \(locked.place), generation \(status.generation)")
   }
 
   private struct Answer: Encodable { let id: String, generation: UInt64 }

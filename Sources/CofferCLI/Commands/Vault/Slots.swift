@@ -1,5 +1,4 @@
 internal import ArgumentParser
-internal import Coffer
 internal import CofferAgent
 internal import CofferPlatform
 internal import CofferTerminal
@@ -8,10 +7,10 @@ internal import SystemPackage
 
 struct SlotCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
-    commandName: "slot", abstract: "What opens the vault: list, add and remove ways in.",
+    commandName: "slot", abstract: "List, add and remove ways to unlock the vault.",
     discussion: """
-      A vault has 1 to 16 slots, each of which opens it alone. SLOT is the beginning of a slot's id, or its label. \
-      Removing a slot gives the vault a new key, which is not sealed to it.
+      A vault has 1 to 16 slots, each of which opens it alone. SLOT is the start of a slot's id, or its label. Removing a slot \
+      gives the vault a new key that is not sealed to it.
       """,
     subcommands: [SlotListCommand.self, SlotAddCommand.self, SlotRemoveCommand.self, SlotLabelCommand.self])
 }
@@ -19,8 +18,9 @@ struct SlotCommand: ParsableCommand {
 struct SlotListCommand: OpeningCommand {
   static let configuration = CommandConfiguration(
     commandName: "list", abstract: "List the slots.",
-    discussion:
-      "One line for each: its id, what opens it, its label, and * for the one that opened the vault, here or for the agent.",
+    discussion: """
+      Prints the id, kind and label of each slot, and marks the one that opened the vault, here or for the agent.
+      """,
     aliases: ["ls"])
 
   @OptionGroup(title: "Unlocking") var unlocking: UnlockingOptions
@@ -32,23 +32,23 @@ struct SlotListCommand: OpeningCommand {
       case .byAgent(let agent): try agent.ask(Calls.describe).status.slots
       case .here(let vault): try vault.slots()
       }
-    if options.json { return try Output.line(JSONText.encode(slots.map(SlotJSON.init))) }
+    if options.json { return try Output.json(slots.map(SlotJSON.init)) }
     try Table.show(SlotTable.table(slots, .output), elsewhere: SlotTable.rows(slots))
   }
 }
 
 struct SlotAddCommand: OpeningCommand {
   static let configuration = CommandConfiguration(
-    commandName: "add", abstract: "Add a way into the vault.",
+    commandName: "add", abstract: "Add a way to unlock the vault.",
     discussion: """
-      A passphrase unless another kind is asked for: --new-key-file makes a key file, together with a new passphrase a slot that \
-      wants both; --recovery-code prints a code, once, to be written down; --recipient lets the holder of an identity in \
-      (coffer vault identity makes --new one), and prints the invitation that the holder joins with.
+      Adds a passphrase by default. --new-key-file creates a key file; with a new passphrase as well, the slot requires both. \
+      --recovery-code prints a code once: write it down. --recipient lets the holder of an identity in ('coffer vault identity \
+      FILE --new' creates one), and prints the invitation for joining.
       """)
 
-  @Option(help: ArgumentHelp("A name for this way of opening the vault.", valueName: "text")) var label: String = ""
-  @Flag(help: "Make a recovery code and print it.") var recoveryCode = false
-  @Option(help: ArgumentHelp("Let in who has the identity of this public key.", valueName: "PVPUB1-…"))
+  @Option(help: ArgumentHelp("A label for this way to unlock.", valueName: "text")) var label: String = ""
+  @Flag(help: "Create a recovery code and print it.") var recoveryCode = false
+  @Option(help: ArgumentHelp("Let in the holder of this public key's identity.", valueName: "PVPUB1-…"))
   var recipient: String?
   @OptionGroup(title: "The new secret") var new: NewSecretOptions
   @OptionGroup(title: "Unlocking") var unlocking: UnlockingOptions
@@ -105,35 +105,33 @@ struct SlotAddCommand: OpeningCommand {
   private func add(_ recipient: Recipient, to vault: borrowing UnlockedVault, _ context: Context) throws {
     let slot = try vault.addSlot(recipient, label: label)
     let invitation = try vault.invitation()
-    if options.json { return try Output.line(JSONText.encode(Answer(slot, invitation))) }
+    if options.json { return try Output.json(Answer(slot, invitation)) }
     try answer(slot, context)
     try NewInvitation.show(invitation, "Invitation. The recipient joins with it: coffer vault join PLACE INVITATION.", context)
   }
 
   private func answer(_ slot: SlotSummary, isNew: Bool = true, _ context: Context) throws {
-    if !isNew { context.note("the key file opens the vault already, and no slot was added") }
-    if options.json { return try Output.line(JSONText.encode(Answer(slot))) }
+    if !isNew { context.note("the key file already opens the vault; no slot was added") }
+    if options.json { return try Output.json(Answer(slot)) }
     if isNew { context.note("added slot \(slot.id), opened by \(slot.kind)") }
   }
 
   private struct Answer: Encodable {
     let id: String, opens: String, invitation: String?
     init(_ slot: SlotSummary, _ invitation: Invitation? = nil) {
-      id = slot.id.description
-      opens = slot.kind.description
-      self.invitation = invitation?.description
+      (id, opens, self.invitation) = (slot.id.description, slot.kind.description, invitation?.description)
     }
   }
 }
 
 struct SlotRemoveCommand: OpeningCommand {
   static let configuration = CommandConfiguration(
-    commandName: "remove", abstract: "Remove a slot: the vault gets a new key that is not sealed to it.",
-    discussion: "What opened the slot still opens copies of the file that were made before.", aliases: ["rm", "delete"])
+    commandName: "remove", abstract: "Remove a slot; the vault gets a new key that is not sealed to it.",
+    discussion: "Its secret still opens copies of the file that were made before.", aliases: ["rm", "delete"])
 
   static var idleOptions: Set<String> { [] }
 
-  @Argument(help: "The beginning of the slot's id, or its label.", completion: Completions.slots) var slot: String
+  @Argument(help: "The start of the slot's id, or its label.", completion: Completions.slots) var slot: String
   @OptionGroup(title: "Unlocking") var unlocking: UnlockingOptions
   @OptionGroup var options: AnswerOptions
 
@@ -144,7 +142,8 @@ struct SlotRemoveCommand: OpeningCommand {
     let rotation = Rotation(sealingTo: slots.filter { $0.summary.id != removed.summary.id }, of: slots)
     guard slots.count > 1 else {
       throw StoreError(
-        .lastSlot, "this is the last slot, and nothing would open the vault", key: slot, cure: "coffer vault slot add, first")
+        .lastSlot, "this is the last slot; without it nothing opens the vault", key: slot,
+        cure: "add another first: coffer vault slot add")
     }
     try rotation.perform(vault, context, json: options.json) { vault, chosen, shown, progress in
       if let chosen { return try vault.rotate(only: chosen, shown: shown, progress: progress) }
@@ -154,9 +153,9 @@ struct SlotRemoveCommand: OpeningCommand {
 }
 
 struct SlotLabelCommand: OpeningCommand {
-  static let configuration = CommandConfiguration(commandName: "label", abstract: "Give a slot another label.")
+  static let configuration = CommandConfiguration(commandName: "label", abstract: "Change a slot's label.")
 
-  @Argument(help: "The beginning of the slot's id, or its label.", completion: Completions.slots) var slot: String
+  @Argument(help: "The start of the slot's id, or its label.", completion: Completions.slots) var slot: String
   @Argument(help: "The new label, at most 64 bytes.") var label: String
   @OptionGroup(title: "Unlocking") var unlocking: UnlockingOptions
   @OptionGroup var options: AnswerOptions
@@ -196,8 +195,6 @@ extension VaultStatus.Slot {
 
 extension [VaultStatus.Slot] {
   /// The slot with the label `text`, or else with an id that begins with it, if that is unique.
-  ///
-  /// - Throws: `.notFound`, `.ambiguous`.
   func named(_ text: String) throws(StoreError) -> VaultStatus.Slot {
     let digits = text.lowercased()
     let labeled = filter { $0.label == text }

@@ -4,17 +4,15 @@ internal import CofferPlatform
 internal import CofferStorage
 internal import CofferTerminal
 internal import CofferVault
-internal import SystemPackage
 
 struct ExportCommand: OpeningCommand {
   static let configuration = CommandConfiguration(
     commandName: "export",
-    abstract: "Write items to a new vault with its own secret, or with --reveal as JSON or an environment file in the clear.",
+    abstract: "Write items to a new vault, or with --reveal in the clear.",
     discussion: """
-      The new vault holds the items and nothing else: no key, slot or history of this one. Its secret comes from \
-      --new-passphrase-file, --new-passphrase-fd, --new-key-file or a prompt. --reveal prints every value to standard output; \
-      to a terminal only with --yes. \
-      --references prints an environment file with a reference in place of each value, for 'coffer run --env-file'.
+      The new vault holds only the items: no key, slot or history of this one. Its secret comes from --new-passphrase-file, \
+      --new-passphrase-fd, --new-key-file or a prompt. --reveal prints every value to standard output, as JSON or an \
+      environment file; to a terminal only with --yes. --references is for 'coffer run --env-file'.
       """)
 
   enum Format: String, ExpressibleByArgument, CaseIterable { case json, env }
@@ -25,25 +23,25 @@ struct ExportCommand: OpeningCommand {
   @Option(help: ArgumentHelp("Only items of this service; may be repeated.", valueName: "service")) var service: [String] = []
   @Flag(help: "Print all values in the clear.") var reveal = false
   @Flag(help: "Print an environment file of references; no value is decrypted.") var references = false
-  @Option(help: ArgumentHelp("In which form --reveal prints: json or env.", valueName: "format")) var format: Format = .json
-  @Option(help: ArgumentHelp("A name for the way of opening the new vault.", valueName: "text")) var label = ""
+  @Option(help: ArgumentHelp("The format of --reveal: json or env.", valueName: "format")) var format: Format = .json
+  @Option(help: ArgumentHelp("A label for the new vault's way to unlock.", valueName: "text")) var label = ""
   @OptionGroup(title: "The new secret") var new: NewSecretOptions
   @OptionGroup(title: "Unlocking") var unlocking: UnlockingOptions
   @OptionGroup var options: AnswerOptions
 
   func validate() throws {
     guard [reveal, references, place != nil].filter(\.self).count == 1 else {
-      throw ValidationError("give the new vault's place, --reveal, or --references, and one of them only")
+      throw ValidationError("give one of the new vault's place, --reveal and --references")
     }
-    guard format == .json || reveal else { throw ValidationError("--format is for --reveal") }
+    guard format == .json || reveal else { throw ValidationError("--format needs --reveal") }
     guard !reveal || !(new.hasPassphrase || new.newKeyFile != nil) else {
-      throw ValidationError("--reveal seals nothing: a new passphrase or key file has no use")
+      throw ValidationError("--reveal takes no new passphrase or key file")
     }
   }
 
   func claimInput(_ context: Context) throws {
     guard !reveal || !Output.isTerminal || context.yes else {
-      throw Failure.usage("every value would be shown on the terminal", try: "a pipe or a file, or --yes if that is meant")
+      throw Failure.usage("every value would be shown on the terminal", try: "a pipe or a file, or --yes to show them")
     }
     if let place { _ = try VaultPlace.given(place) }
     try NewSecrets(new: new, context: context).claimInput()
@@ -62,9 +60,8 @@ struct ExportCommand: OpeningCommand {
       return try vault.export(
         to: target, of: context.places, services: service.isEmpty ? nil : service, with: credentials, label: label)
     }
-    if options.json { return try Output.line(JSONText.encode(Answer(file: place, items: count))) }
-    let done = "exported \(counted(count, "item")) to \(place), a vault of its own"
-    context.done(done, elsewhere: done)
+    if options.json { return try Output.json(Answer(file: place, items: count)) }
+    context.told("exported \(counted(count, "item")) to the new vault \(place)")
   }
 
   private func print(_ vault: borrowing OpenedVault, _ context: Context) throws {

@@ -2,7 +2,6 @@ internal import ArgumentParser
 internal import Coffer
 internal import CofferAgent
 internal import CofferFormats
-internal import CofferMemory
 internal import CofferTerminal
 internal import CofferVault
 
@@ -15,7 +14,7 @@ struct VaultVerifyCommand: OpeningCommand {
 
   func perform(_ context: Context) throws {
     let report = try verify(context)
-    if options.json { return try Output.line(JSONText.encode(["records": report.records, "buckets": report.buckets])) }
+    if options.json { return try Output.json(["records": report.records, "buckets": report.buckets]) }
     try Output.line(Self.intact(report.records) + ".")
   }
 
@@ -31,35 +30,30 @@ extension VaultVerifyCommand {
       context.spin("Verifying")
       defer { StatusLine.clear() }
       return try agent.ask(Calls.verify)
-    case .here(let vault):
-      let progress = context.progress(json: options.json, .verifying)
-      defer { progress.clear() }
-      return try vault.verify(progress: progress.show)
+    case .here(let vault): return try context.showing(.verifying) { try vault.verify(progress: $0.show) }
     }
   }
 }
 
 struct VaultLogCommand: OpeningCommand {
   static let configuration = CommandConfiguration(
-    commandName: "log", abstract: "Print who did what to which item when, never a value.",
+    commandName: "log", abstract: "Print the log: who did what to which item and when, never a value.",
     discussion: """
-      The whole chain of entries is checked first: a row that was changed, added or taken away is exit status 66. An item that \
-      no longer exists is shown by its place in the vault, which is the same for one name. The newest entry is last, at a \
-      terminal first. \
-      A change through an agent names the program that asked the agent for it.
+      The whole chain of entries is checked first: if a row was changed, added or removed, the command exits with 66. An item \
+      that no longer exists is shown by its place in the vault, which is the same for one name. The newest entry is last, at a \
+      terminal first. A change through an agent names the program that asked the agent.
       """)
 
-  @Option(help: ArgumentHelp("Only the newest entries.", valueName: "n")) var limit: Int?
+  @Option(help: ArgumentHelp("Only the newest N entries.", valueName: "n")) var limit: Int?
   @Flag(help: .internalItems) var `internal` = false
   @OptionGroup(title: "Unlocking") var unlocking: UnlockingOptions
   @OptionGroup var options: AnswerOptions
 
   func validate() throws {
-    if let limit, limit < 1 { throw ValidationError("--limit is a number of entries, 1 or more") }
+    if let limit, limit < 1 { throw ValidationError("--limit takes a number of entries, 1 or more") }
   }
 
   func perform(_ context: Context) throws {
-    // The newest of those that are shown.
     let most = `internal` ? limit : nil
     var entries: [VaultLogEntry]
     let slots: [VaultStatus.Slot]
@@ -77,7 +71,7 @@ struct VaultLogCommand: OpeningCommand {
       entries.removeAll { $0.item?.service == LoginItems.pointers }
       if let limit { entries = entries.suffix(limit) }
     }
-    if options.json { return try Output.line(JSONText.encode(entries.map(Row.init))) }
+    if options.json { return try Output.json(entries.map(Row.init)) }
     if Output.isTerminal {
       // Numbers of users are those of this machine in a file of this machine alone.
       return try Pager.show(
@@ -100,17 +94,9 @@ struct VaultLogCommand: OpeningCommand {
     let service: String?, account: String?, field: String?, index: String?, slot: String?, openedWith: String
 
     init(_ entry: VaultLogEntry) {
-      sequence = entry.sequence
-      date = Moment.text(entry.date)
-      event = entry.event.rawValue
-      user = entry.user
-      process = entry.process
-      program = entry.program
-      service = entry.item?.service
-      account = entry.item?.account
-      field = entry.item.flatMap { $0.field.isEmpty ? nil : $0.field }
-      index = entry.index
-      slot = entry.slot
+      (sequence, date, event, user) = (entry.sequence, Moment.text(entry.date), entry.event.rawValue, entry.user)
+      (process, program, service, account) = (entry.process, entry.program, entry.item?.service, entry.item?.account)
+      (field, index, slot) = (entry.item.flatMap { $0.field.isEmpty ? nil : $0.field }, entry.index, entry.slot)
       openedWith = entry.openedWith
     }
   }

@@ -2,10 +2,10 @@ internal import ArgumentParser
 
 struct VaultCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
-    commandName: "vault", abstract: "The encrypted store as a whole: its slots, pins, log, members and upkeep.",
+    commandName: "vault", abstract: "Manage the vault: its slots, pins, log, members and upkeep.",
     discussion: """
-      The verbs for items also stand here, and then never touch a preference: 'coffer vault get NAME' is 'coffer get NAME' \
-      among the items of the vault alone.
+      The commands for items also work here, and then never touch a preference: 'coffer vault get NAME' reads only items of the \
+      vault.
       """,
     groupedSubcommands: [
       CommandGroup(

@@ -82,7 +82,7 @@ struct DefaultsCommandTests {
     try home.transcript("defaults write app flag '<true/>'")
     try home.transcript("defaults write app plain 'a {b} (c)'")
     for bad in ["{a=1", "{\"a\":1}", "(a b)", "<b>x</b>", "<0f0>", "{a=1;} x"] {
-      try home.transcript("defaults write app bad '\(bad)'", err: "begins like a property list and is none", exit: 64)
+      try home.transcript("defaults write app bad '\(bad)'", err: "begins like a property list but is not one", exit: 64)
     }
     try home.transcript(
       "defaults read app --json",
@@ -94,8 +94,8 @@ struct DefaultsCommandTests {
   func `what cannot be added to is left alone`() throws {
     let home = try filled()
     let before = try home.content("config/app.plist")
-    try home.transcript("defaults write app volume -array-add x", err: "the stored value is no array", exit: 65)
-    try home.transcript("defaults write app volume -dict-add k v", err: "the stored value is no dictionary", exit: 65)
+    try home.transcript("defaults write app volume -array-add x", err: "the stored value is not an array", exit: 65)
+    try home.transcript("defaults write app volume -dict-add k v", err: "the stored value is not a dictionary", exit: 65)
     try home.transcript("defaults write app new -dict-add k", err: "a value is missing", exit: 64)
     #expect(try home.content("config/app.plist") == before)
   }
@@ -111,7 +111,7 @@ struct DefaultsCommandTests {
     try home.transcript("defaults rename app loudness loudness")
     try home.transcript("defaults read app loudness", out: "-0.5\n")
     try home.transcript("defaults rename app nothing other", err: "coffer: 'nothing': nothing is stored", exit: 1)
-    try home.transcript("defaults rename app loudness ''", err: "an empty key name", exit: 64)
+    try home.transcript("defaults rename app loudness ''", err: "the key name is empty", exit: 64)
     try home.transcript("defaults read app loudness", out: "-0.5\n")
   }
 
@@ -170,9 +170,9 @@ struct DefaultsCommandTests {
     try home.transcript("defaults import app -", in: "<plist><array/></plist>", err: "is not a dictionary", exit: 65)
     try home.transcript("defaults import app -", in: "", err: "(standard input)", exit: 65)
     try home.transcript(
-      "defaults import app -", in: "<plist><dict><key>ok</key><true/><key></key><true/></dict></plist>", err: "an empty key name",
-      exit: 64)
-    try home.transcript("defaults import app \(home.path)/nowhere", err: "the file is not there", exit: 74)
+      "defaults import app -", in: "<plist><dict><key>ok</key><true/><key></key><true/></dict></plist>",
+      err: "the key name is empty", exit: 64)
+    try home.transcript("defaults import app \(home.path)/nowhere", err: "the file does not exist", exit: 74)
     #expect(try home.content("config/app.plist") == before)
     try home.transcript("defaults export nobody \(home.path)/x", err: "there is no such domain", exit: 1)
     #expect(!home.exists("x"))
@@ -218,7 +218,7 @@ struct DefaultsCommandTests {
     try FileManager.default.createSymbolicLink(atPath: home.path + "/link", withDestinationPath: folder + "/link")
     chmod(folder, 0o777)
     for path in [folder + "/link", home.path + "/link"] {
-      try home.transcript("defaults export app \(path)", err: "lets others than the owner write to a parent folder", exit: 77)
+      try home.transcript("defaults export app \(path)", err: "lets other users write to a parent folder", exit: 77)
     }
     chmod(folder, 0o755)
     if geteuid() == 0 {
@@ -263,7 +263,7 @@ struct DefaultsCommandTests {
     let answer = try home.coffer("defaults \(line)")
     #expect(answer.status == 64 && answer.out.isEmpty)
     #expect(
-      answer.err.contains("there is no global domain") || answer.err.contains("preferences here belong")
+      answer.err.contains("there is no global domain") || answer.err.contains("preferences belong to the user")
         || answer.err.contains("no bundles"))
     #expect(!home.exists("config"))
   }

@@ -16,7 +16,7 @@ struct BackupCommandTests {
     try home.transcript(
       "backup \(home.path)/backup", err: "coffer: note: backed up vault \(id) at generation 2 to \(home.path)/backup")
     #expect(home.mode("backup") == 0o600)
-    try home.transcript("backup \(home.path)/backup", err: "something stands there already", exit: 73)
+    try home.transcript("backup \(home.path)/backup", err: "something is already there", exit: 73)
     try home.transcript(
       "backup \(home.path)/b2 --json", out: "{\"file\":\"\(home.path)/b2\",\"generation\":2,\"id\":\"\(id)\"}\n")
     home.environment["COFFER_KEY_FILE"] = key
@@ -26,7 +26,7 @@ struct BackupCommandTests {
     #expect(restored.status == 0, "\(restored.err)")
     #expect(
       restored.out.hasPrefix(
-        "restored 1 item of vault \(id), from its generation 2; it is now at 7\nwhat was there before is in "))
+        "restored 1 item of vault \(id), from its generation 2; it is now at 7\nthe previous vault is in "))
     try home.transcript("vault get a", out: "old")
     let kept = String(try #require(restored.out.split(separator: "\n").last?.split(separator: " ").last))
     let again = try home.coffer("restore \(kept) --json")
@@ -87,9 +87,11 @@ struct BackupCommandTests {
     try other.transcript("vault set a", in: "theirs")
     try other.transcript("backup --quiet \(home.path)/theirs")
     try home.transcript("restore \(home.path)/theirs", err: "no slot of the backup opens", exit: 77)
-    try home.transcript("restore \(home.path)/theirs --key-file \(other.path)/key", err: "say --replace to replace it", exit: 77)
-    try home.transcript("restore \(home.path)/nowhere", err: "the file is not there (\(home.path)/nowhere)", exit: 74)
-    try home.transcript("restore \(home.path)/key", err: "the file is no SQLite database", exit: 65)
+    try home.transcript(
+      "restore \(home.path)/theirs --key-file \(other.path)/key", err: "or use --replace, which keeps the old one beside it",
+      exit: 77)
+    try home.transcript("restore \(home.path)/nowhere", err: "the file does not exist (\(home.path)/nowhere)", exit: 74)
+    try home.transcript("restore \(home.path)/key", err: "the file is not an SQLite database", exit: 65)
     try home.transcript("vault get a", out: "mine")
     let forced = try home.coffer("restore \(home.path)/theirs --key-file \(other.path)/key --replace")
     #expect(forced.status == 0, "\(forced.err)")
@@ -125,7 +127,7 @@ struct BackupCommandTests {
       JSONSerialization.jsonObject(with: home.coffer("vault log --json --limit 5").bytes) as? [[String: Any]])
     #expect(json.count == 5 && json[0]["service"] as? String == "github" && json[4]["event"] as? String == "itemDeleted")
     #expect(json[4]["index"] as? String == json[2]["index"] as? String && json[4]["service"] == nil)
-    try home.transcript("vault log --limit 0", err: "--limit is a number of entries", exit: 64)
+    try home.transcript("vault log --limit 0", err: "--limit takes a number of entries", exit: 64)
 
     for attack in ["DELETE FROM log WHERE seq=3", "UPDATE log SET box=zeroblob(80) WHERE seq=7"] {
       let broken = try Home.withVault()
@@ -143,15 +145,15 @@ struct BackupCommandTests {
     try home.transcript("vault set a", in: "1")
     try home.transcript("vault repair", out: "Nothing to repair. The only record is intact.\n")
     try home.attack("UPDATE header SET bytes=x'00'")
-    try home.transcript("vault repair", out: "mended: a copy of the header, from the other one\n")
+    try home.transcript("vault repair", out: "repaired: a copy of the header, from the other one\n")
     try home.attack("DELETE FROM state")
     try home.transcript("vault get a", err: "the vault's state is missing", exit: 65)
     let rebuilt = try home.coffer("vault repair")
     #expect(rebuilt.status == 0)
     let lines = rebuilt.out.split(separator: "\n")
     #expect(lines.count == 7 && lines[0] == "rebuilt: the state, from 1 record that opens; the vault is now at generation 4")
-    #expect(lines[1] == "dropped, as they do not open: records: 0, log entries: 0")
-    #expect(lines[2].hasPrefix("kept: the vault as it was, in \(home.vault).before-"))
+    #expect(lines[1] == "dropped because they do not open: records: 0, log entries: 0")
+    #expect(lines[2].hasPrefix("kept: the old vault, in \(home.vault).before-"))
     #expect(lines[3...].allSatisfy { $0.hasPrefix("not proven: ") })
     try home.transcript("vault get a", out: "1")
     try home.attack("DELETE FROM rec")
@@ -194,7 +196,7 @@ struct BackupCommandTests {
     try older.write(to: URL(fileURLWithPath: home.vault))
     chmod(home.vault, 0o600)
     try home.attack("UPDATE state SET bytes = randomblob(300)")
-    try home.transcript("vault repair", err: "to go back to the older key on purpose, --older-key", exit: 66)
+    try home.transcript("vault repair", err: "to go back on purpose, --older-key", exit: 66)
     try home.transcript("vault repair --rebuild --json", err: "\"kind\":\"rolledBack\"", exit: 66)
     let repaired = try home.coffer("vault repair --older-key")
     #expect(repaired.status == 0, "\(repaired.err)")
@@ -202,7 +204,7 @@ struct BackupCommandTests {
     #expect(lines.count == 11 && lines.filter { $0.hasPrefix("not proven: ") }.count == 5)
     #expect(lines.filter { $0.hasPrefix("opens it again: ") }.count == 2)
     #expect(lines.contains { $0.hasPrefix("opens it again: recovery code ") && $0.hasSuffix(" paper") })
-    #expect(lines.last == "change the key now: coffer vault rotate --only SLOT ..., with the slots that shall stay")
+    #expect(lines.last == "change the key now: coffer vault rotate --only SLOT ..., with the slots to keep")
     try home.transcript("vault get a", out: "1")
   }
 
@@ -220,8 +222,8 @@ struct BackupCommandTests {
     )
     let repaired = try home.coffer("vault repair --older-key")
     #expect(repaired.status == 65, "\(repaired)")
-    #expect(repaired.out.contains("dropped, as they do not open: records: 2"), "\(repaired)")
-    #expect(repaired.err.contains("none of the 2 records opens with this key, and the vault is empty now"), "\(repaired)")
+    #expect(repaired.out.contains("dropped because they do not open: records: 2"), "\(repaired)")
+    #expect(repaired.err.contains("none of the 2 records opens with this key; the vault is now empty"), "\(repaired)")
     #expect(repaired.err.contains(".before-"), "\(repaired)")
   }
 
@@ -233,7 +235,7 @@ struct BackupCommandTests {
     try home.attack("UPDATE rec SET meta = zeroblob(length(meta)); DELETE FROM state")
     let repaired = try home.coffer("vault repair --rebuild")
     #expect(repaired.status == 0 && repaired.out.contains("from 1 record that opens"), "\(repaired)")
-    #expect(repaired.out.contains("dropped, as they do not open: records: 1,"), "\(repaired)")
+    #expect(repaired.out.contains("dropped because they do not open: records: 1,"), "\(repaired)")
     try home.transcript("vault undelete a")
     try home.transcript("vault get a", out: "1")
   }
@@ -256,7 +258,7 @@ struct BackupCommandTests {
     let other = try Home.withVault()
     try other.transcript("vault set two", in: "theirs")
     try other.transcript(
-      "import --from json \(file)", err: "--on-duplicate skip, replace, newer or both says what becomes of such items",
+      "import --from json \(file)", err: "choose --on-duplicate skip, replace, newer or both",
       exit: 73)
     try other.transcript("vault list one")
     try other.transcript(
@@ -277,7 +279,7 @@ struct BackupCommandTests {
       out: """
         {"added":[],"kept":[{"account":"a","service":"one"},{"account":"","service":"three"},{"account":"","service":"two"}],"replaced":[]}\n
         """)
-    try home.transcript("export", err: "give the new vault's place", exit: 64)
+    try home.transcript("export", err: "give one of the new vault's place", exit: 64)
     #expect(try home.coffer("export --reveal --service two").out.split(separator: "\n").count == 3)
   }
 
@@ -288,10 +290,10 @@ struct BackupCommandTests {
     try home.transcript("vault set two b", in: "2")
     try home.transcript(
       "export \(home.path)/out.sqlite --new-key-file \(home.path)/key2 --service one",
-      err: "exported 1 item to \(home.path)/out.sqlite, a vault of its own")
+      err: "exported 1 item to the new vault \(home.path)/out.sqlite")
     try home.transcript("export \(home.path)/none.sqlite", err: "a new vault needs a secret", exit: 69)
     try home.transcript(
-      "export \(home.path)/out.sqlite --new-key-file \(home.path)/key3", err: "something stands there already", exit: 73)
+      "export \(home.path)/out.sqlite --new-key-file \(home.path)/key3", err: "something is already there", exit: 73)
     #expect(!home.exists("key3"))
     let other = try Home()
     other.environment["COFFER_KEY_FILE"] = home.path + "/key2"

@@ -78,6 +78,16 @@ struct EditCommandTests {
     ["EDITOR": "/bin/sh " + (try home.file("editor", "\(script)\n"))]
   }
 
+  @Test func `a terminal is told how to bring back the value before an edit`() throws {
+    guard access("/dev/shm", W_OK) == 0 else { try Test.skip("there is no /dev/shm") }
+    let home = try home()
+    home.environment.merge(try editor(home, "echo new > $1")) { $1 }
+    let terminal = try PseudoTerminal()
+    let child = try terminal.coffer("vault edit github", in: home)
+    terminal.shows("replaced 'github/ada'; coffer revert github/ada 1 brings the old value back")
+    #expect(try child.wait() == 0)
+  }
+
   @Test(arguments: [false, true])
   func `an edit does not replace another item that got the name and the revision meanwhile`(throughAgent: Bool) throws {
     guard access("/dev/shm", W_OK) == 0 else { try Test.skip("there is no /dev/shm") }
@@ -120,7 +130,7 @@ struct EditCommandTests {
     try home.transcript("vault get github", out: "hunter2")
     try home.transcript("vault edit github --form", with: try editor(home, ":"), err: "nothing was changed")
     for (line, error) in [
-      ("nonsense", "line 1 of the form: it is not name: text"), ("size: 3", "it is neither label nor type"),
+      ("nonsense", "line 1 of the form: it is not 'name: text'"), ("size: 3", "it is neither label nor type"),
       ("expires: soon", "--expires is neither"), ("attribute: =x", "an attribute is not name=value"),
       ("attribute: coffer.auth=token", "are reserved"),
     ] {

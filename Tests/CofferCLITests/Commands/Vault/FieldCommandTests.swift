@@ -23,6 +23,53 @@ struct FieldCommandTests {
     }
   }
 
+  @Test func `a terminal is asked for a field by its name`() throws {
+    let home = try home()
+    let terminal = try PseudoTerminal()
+    let child = try terminal.coffer("vault set bank ann --field pin", in: home)
+    terminal.shows("New pin of bank/ann: ")
+    terminal.vanish()
+    #expect(try child.wait() != 0)
+  }
+
+  @Test func `--reveal shows the value and every secret field, and a field of several lines looks like no other`() throws {
+    let home = try home()
+    try home.transcript("vault set bank ann --field pin", in: "47\u{1B}11\n  password  x")
+    #expect(try home.coffer("vault show bank --reveal").out.hasSuffix("value     value\npin       47\u{1B}11\n  password  x\n"))
+    #expect(try home.coffer("vault set bank ann --field photo", in: Data([0xFF])).status == 0)
+    let terminal = try PseudoTerminal()
+    let child = try terminal.coffer("vault show bank --reveal", in: home)
+    terminal.showsAll()
+    #expect(try child.wait() == 0)
+    for lines in [
+      "password  value", "photo     not text; coffer get bank/ann --field photo > FILE",
+      "pin       47\\u{1b}11\r\n\(String(repeating: " ", count: 14))password  x",
+    ] { #expect(terminal.shown.contains("\r\n  \(lines)\r\n"), "\(terminal.shown)") }
+  }
+
+  @Test func `--open passes the http or https URL of an item to xdg-open as one word, and nothing else`() throws {
+    let home = try Home.withVault()
+    try home.transcript("vault set shop.example ada", in: "v")
+    home.environment["PATH"] = "\(home.path)/bin"
+    try home.transcript("show shop.example --open", err: "xdg-open is not installed", exit: 1)
+    _ = try home.file("bin/xdg-open", "#!/bin/sh\necho \"$# $*\" > '\(home.path)/opened'\n", mode: 0o700)
+    let url = "http://a.example:80/x?y=$z&u=@"
+    for (attribute, opened) in [
+      ("", "https://shop.example"), ("url=\(url)", url), ("url=HTTPS://x.example/", "https://x.example/"),
+    ] {
+      if !attribute.isEmpty { try home.transcript("vault edit shop.example --attribute \(attribute)") }
+      try home.transcript("show shop.example --open")
+      eventually { (try? home.content("opened")) == "1 \(opened)\n" }
+    }
+    for (url, status) in [
+      ("https://bank.example@evil.example", 77), ("https://bank.example\\@evil.example", 77), ("https://a.example/ b", 77),
+      ("javascript:alert(1)", 1), ("--help", 1), ("file:///etc/passwd", 1),
+    ] as [(String, Int32)] {
+      try home.transcript("vault edit shop.example --attribute 'url=\(url)'")
+      try home.transcript("show shop.example --open", err: "--attribute url=https://", exit: status)
+    }
+  }
+
   private func home(throughAgent: Bool = false) throws -> Home {
     let home = try Home.withVault()
     try home.transcript("vault set bank ann --attribute pin=public --attribute label=shadowed --attribute empty=", in: "value")
@@ -62,7 +109,7 @@ struct FieldCommandTests {
     try home.transcript("vault get bank --field pin", out: "public")
     try home.transcript("vault show bank --field pin", err: "'pin': the item has no field of that name", exit: 1)
     try home.transcript("vault history bank --field nope", err: "'nope': the item has no field of that name", exit: 1)
-    try home.transcript("vault set nobody --field pin", in: "x", err: "the vault has no item of this service", exit: 1)
+    try home.transcript("vault set nobody --field pin", in: "x", err: "no item with this name", exit: 1)
   }
 
   @Test
@@ -75,7 +122,7 @@ struct FieldCommandTests {
     try home.transcript("vault get bank --attribute nope", err: "no field of that name", exit: 1)
     try home.transcript("vault edit bank --label Mine")
     try home.transcript("vault get bank --field label", out: "Mine")
-    try home.transcript("vault set bank ann --field label", in: "x", err: "is no name for a secret field", exit: 64)
+    try home.transcript("vault set bank ann --field label", in: "x", err: "is not a valid field name", exit: 64)
     let file = try home.file(
       "items.json", #"[{"service":"bank","account":"ann","field":"label","value":"secret label"}]"#)
     #expect(try home.coffer("import \(file) --from json").status == 0)
@@ -94,8 +141,8 @@ struct FieldCommandTests {
     try home.transcript("vault set bank ann --field pin", in: "4711")
     try home.transcript("vault get coffer://bank/ann/pin", out: "4711")
     try home.transcript("vault get coffer://bank", out: "value")
-    try home.transcript("vault get coffer://bank/ann/none", err: "the item has nothing of the name 'none'", exit: 1)
-    try home.transcript("vault get coffer://bank ann", err: "a reference says all by itself", exit: 64)
+    try home.transcript("vault get coffer://bank/ann/none", err: "the item has nothing named 'none'", exit: 1)
+    try home.transcript("vault get coffer://bank ann", err: "a reference is complete by itself", exit: 64)
     try home.transcript("run --env PIN=coffer://bank/ann/pin -- printenv PIN", out: "4711\n")
     try home.transcript("inject", in: "pin={{ coffer://bank/ann/pin }}\n", out: "pin=4711\n")
   }

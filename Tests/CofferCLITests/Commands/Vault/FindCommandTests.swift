@@ -53,7 +53,7 @@ struct FindCommandTests {
     let home = try home()
     try home.transcript("vault set bank ann --label 'Joint Account'", in: "b4nk")
     try home.transcript("vault set savings ann --label 'Joint savings'", in: "s4ve")
-    try home.transcript("vault get 'Joint Account'", err: "the vault has no item of this service", exit: 1)
+    try home.transcript("vault get 'Joint Account'", err: "no item with this name", exit: 1)
     func get(_ label: String, _ answer: String?) throws -> String {
       let terminal = try PseudoTerminal()
       let child = try terminal.coffer("vault get '\(label)'", in: home)
@@ -66,12 +66,12 @@ struct FindCommandTests {
       return terminal.shown
     }
     let one = try get("joint account", nil)
-    #expect(one.contains("note: 'joint account' is taken for bank/ann") && one.hasSuffix("b4nk\r\n"), "\(one)")
+    #expect(one.contains("note: using bank/ann for 'joint account'") && one.hasSuffix("b4nk\r\n"), "\(one)")
     let two = try get("Joint", "2\n")
     #expect(two.contains("2 items match:\r\n  1) bank/ann  Joint Account\r\n  2) savings/ann  Joint savings"), "\(two)")
     #expect(two.hasSuffix("s4ve\r\n"))
     let part = try get("savin", nil)
-    #expect(part.contains("note: 'savin' is taken for savings/ann") && part.hasSuffix("s4ve\r\n"), "\(part)")
+    #expect(part.contains("note: using savings/ann for 'savin'") && part.hasSuffix("s4ve\r\n"), "\(part)")
   }
 
   @Test
@@ -80,7 +80,7 @@ struct FindCommandTests {
     try home.transcript(
       "vault list --tree",
       out: "github.com                ada, bob\ngitlab.com                ada\nhttps://db.example.com/x  svc\n")
-    try home.transcript("vault list --tree --json", err: "give one", exit: 64)
+    try home.transcript("vault list --tree --json", err: "give --tree or --json, not both", exit: 64)
   }
 
   @Test
@@ -94,6 +94,23 @@ struct FindCommandTests {
   }
 
   @Test
+  func `find --values looks into values and fields, takes no text as an argument, and gets no answer from an agent`() throws {
+    let home = try home()
+    try home.transcript("vault set github.com bob --field note", in: "a three b")
+    let answer = try home.coffer("find --values", in: Data("thre\n".utf8))
+    #expect(answer.status == 0 && answer.err.isEmpty && !answer.out.contains("thre"), "\(answer.err)")
+    let found = answer.out.split(separator: "\n").map { $0.prefix { $0 != "\t" } }
+    #expect(found == ["github.com/bob", "gitlab.com/ada"])
+    try home.transcript("find --values", in: "Three", err: "no item matches", exit: 1)
+    try home.transcript("find --values three", err: "the text of --values is never an argument", exit: 64)
+    try home.transcript("find", err: "give a text, name=value or --values", exit: 64)
+    try home.transcript("unlock --quiet")
+    defer { _ = try? home.coffer("agent stop") }
+    home.locked()
+    try home.transcript("find --values", in: "three", err: "nothing to unlock it with", exit: 69)
+  }
+
+  @Test
   func `an item is named by a reference and by service and account in one word`() throws {
     let home = try home()
     try home.transcript("vault get coffer://github.com/ada", out: "one")
@@ -102,11 +119,11 @@ struct FindCommandTests {
     try home.transcript("vault get github.com/bob", out: "two")
     try home.transcript("vault get https://db.example.com/x/svc", out: "four")
     try home.transcript("vault get https://db.example.com/x", out: "four")
-    try home.transcript("vault get coffer://github.com/ada bob", err: "says all by itself", exit: 64)
-    try home.transcript("vault show coffer://github.com/ada bob", err: "names the account too", exit: 64)
+    try home.transcript("vault get coffer://github.com/ada bob", err: "is complete by itself", exit: 64)
+    try home.transcript("vault show coffer://github.com/ada bob", err: "already names the account", exit: 64)
     try home.transcript("vault delete coffer://github.com/ada/env", err: "names something of it", exit: 64)
     #expect(try home.coffer("vault history coffer://github.com/ada").out.contains("1"))
-    try home.transcript("vault get github.com/eve", err: "no item of this service", exit: 1)
+    try home.transcript("vault get github.com/eve", err: "no item with this name", exit: 1)
     try home.transcript("vault delete github.com/bob")
     #expect(try names(home, "vault list github.com") == ["github.com/ada"])
   }
@@ -122,7 +139,7 @@ struct FindCommandTests {
     try home.transcript("vault get bank/giro", out: "1")
     try home.transcript("vault set bank giro", in: "2")
     for line in ["vault get bank/giro", "vault delete bank/giro --yes", "vault set bank/giro"] {
-      try home.transcript(line, in: "3", err: "this is a service, and an item of the service 'bank' too", exit: 2)
+      try home.transcript(line, in: "3", err: "this is both a service and an item of the service 'bank'", exit: 2)
     }
     try home.transcript("vault get bank giro", out: "2")
     try home.transcript("vault get bank/giro online", out: "1")
@@ -136,7 +153,7 @@ struct FindCommandTests {
     let child = try terminal.coffer("vault get github.com", in: home)
     terminal.shows("2 items match:\r\n  1) ada\r\n  2) bob\r\nWhich one (1 to 2)? ")
     terminal.type("7\n")
-    terminal.shows("A number from 1 to 2, please: ")
+    terminal.shows("Enter a number from 1 to 2: ")
     terminal.type("2\n")
     terminal.shows("two\r\n")
     #expect(try child.wait() == 0)
@@ -166,7 +183,7 @@ struct FindCommandTests {
     for (typed, meant) in [("gihtub.com", "github.com"), ("GITHUB.con", "github.com"), ("https://gitlab.com/x", "gitlab.com")] {
       let terminal = try PseudoTerminal()
       let child = try terminal.coffer("vault get \(typed)", in: home)
-      terminal.shows("ERROR \(typed): the vault has no item of this service. Did you mean \(meant)?\r\n")
+      terminal.shows("ERROR \(typed): no item with this name. Did you mean \(meant)?\r\n")
       terminal.shows("    coffer vault get \(meant)\r\n")
       #expect(try child.wait() == 1)
     }

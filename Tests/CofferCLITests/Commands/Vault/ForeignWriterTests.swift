@@ -60,7 +60,7 @@ struct ForeignWriterTests {
     try home.transcript("vault copy \(Self.spelled) --to-service copied --to-account c")
     try home.transcript("vault get copied c", out: "hi")
     try home.transcript("vault rename \(Self.spelled) --to-service \(Self.bell)", err: "control character", exit: 64)
-    try home.transcript("vault get \(Self.spelled) other", err: "no such item", exit: 1)
+    try home.transcript("vault get \(Self.spelled) other", err: "no item with this name", exit: 1)
     try home.transcript("vault delete \(Self.spelled)")
     try home.transcript("vault list \(Self.spelled)")
     try home.transcript("vault get empty", err: "'empty/e': the item has no value", exit: 65)
@@ -89,10 +89,12 @@ struct ForeignWriterTests {
   @Test
   func `a name that is none says so in English`() throws {
     let home = try Home.withVault()
-    for (words, text) in [("x \u{7}", "an account name with the control character U+7"), ("\u{7} x", "a service name with")] {
+    for (words, text) in [
+      ("x \u{7}", "the account name contains the control character U+7"), ("\u{7} x", "the service name contains"),
+    ] {
       for verb in ["get", "set", "delete", "show"] { try home.transcript("vault \(verb) \(words)", in: "v", err: text, exit: 64) }
     }
-    try home.transcript("vault set ''", in: "v", err: "an empty service name", exit: 64)
+    try home.transcript("vault set ''", in: "v", err: "the service name is empty", exit: 64)
   }
 
   @Test
@@ -109,7 +111,7 @@ struct ForeignWriterTests {
     let home = try home()
     try home.transcript("vault delete \(Self.spelled)")
     let json = try home.coffer("export --reveal")
-    #expect(json.status == 0 && json.err == "coffer: note: 'empty/e' has no value and is left out: another program made it so\n")
+    #expect(json.status == 0 && json.err == "coffer: note: 'empty/e' has no value and is left out; another program wrote it\n")
     #expect(json.out.contains("\"service\":\"plain\"") && !json.out.contains("empty"))
     try home.transcript("export --reveal --format env --service plain", out: "a='1'\n")
     try home.transcript("export --reveal --format env -q", out: "a='1'\n")

@@ -35,15 +35,16 @@ struct HistoryCommandTests {
     #expect(shown.hasPrefix("3\tpresent\t20") && shown.contains("\n1\tformer") && !shown.contains("one"))
     try home.transcript("vault get github --revision 1", out: "one")
     #expect(try home.coffer("vault get github ada --revision 2 --json").out.contains("\"revision\":2,"))
-    try home.transcript("vault get github --revision 9", err: "'github/ada': its revision 9 is not kept", exit: 1)
+    try home.transcript("vault get github --revision 9", err: "'github/ada': revision 9 is not kept", exit: 1)
     try home.transcript("vault revert github ada 1")
     try home.transcript("vault get github", out: "one")
     try home.transcript("vault revert github 3")
     try home.transcript("vault get github", out: "three")
     #expect(try kept("github", in: home) == 4)
-    try home.transcript("vault revert github 77", err: "its revision 77 is not kept", exit: 1)
-    try home.transcript("vault revert github ada", err: "the last word is the number of a revision", exit: 64)
-    try home.transcript("vault history nobody", err: "the vault has no such item", exit: 1)
+    try home.transcript("vault revert github 77", err: "revision 77 is not kept", exit: 1)
+    try home.transcript("vault revert github ada", err: "the last word is not a revision number", exit: 64)
+    try home.transcript("vault revert github", err: "give the revision too\n  try: coffer history github", exit: 64)
+    try home.transcript("vault history nobody", err: "no item with this name", exit: 1)
   }
 
   @Test(.tags(.process), .wholeRun)
@@ -73,7 +74,7 @@ struct HistoryCommandTests {
     #expect(try kept("b", in: home) == 0)
     try home.transcript("defaults write coffer.settings history.keep many")
     try home.transcript("vault set b", in: "6", err: "history.keep of coffer.settings is not a number from 0 to 100")
-    try home.transcript("vault set b --history 101", in: "7", err: "--history is 0 to 100", exit: 64)
+    try home.transcript("vault set b --history 101", in: "7", err: "--history takes 0 to 100", exit: 64)
     try home.transcript("vault set b --history 1 --no-history", in: "7", err: "give --history or --no-history", exit: 64)
   }
 
@@ -94,8 +95,8 @@ struct HistoryCommandTests {
     try home.transcript("vault get github", out: "three")
     try home.transcript("vault get github --field pin", out: "4711")
     #expect(try kept("github", in: home) == 2)
-    try home.transcript("vault undelete github ada", err: "there is such an item", exit: 73)
-    try home.transcript("vault undelete web", err: "'web': nothing of it can be brought back", exit: 1)
+    try home.transcript("vault undelete github ada", err: "the item is not deleted", exit: 73)
+    try home.transcript("vault undelete web", err: "'web': no deleted version of it is kept", exit: 1)
     try home.transcript("vault delete github --field pin")
     try home.transcript("vault get github --field pin", err: "no field of that name", exit: 1)
     try home.transcript("vault undelete github ada --field pin")
@@ -107,7 +108,7 @@ struct HistoryCommandTests {
     let home = try home()
     try home.transcript("vault delete github --forever")
     try home.transcript("list --deleted")
-    try home.transcript("vault undelete github ada", err: "nothing of it can be brought back", exit: 1)
+    try home.transcript("vault undelete github ada", err: "no deleted version of it is kept", exit: 1)
     try home.transcript("vault set web", in: "x")
     try home.transcript("defaults write coffer.settings trash.days 0")
     try home.transcript("vault delete web")
@@ -151,7 +152,7 @@ struct HistoryCommandTests {
     try home.transcript("login github.com --with-token --quiet", in: "t0k1")
     try home.transcript("login github.com --with-token --quiet", in: "t0k2")
     try home.transcript(
-      "vault set github.com default --history 5", in: "t0k3", err: "no former value is kept of a login, nor of what ends")
+      "vault set github.com default --history 5", in: "t0k3", err: "logins and session values have no history")
     #expect(try kept("github.com", in: home) == 0)
     try home.transcript("logout github.com --quiet")
     #expect(try records(home) == empty && list("list --deleted", in: home).isEmpty)
@@ -183,7 +184,7 @@ struct HistoryCommandTests {
     #expect(try list("list --deleted", in: home).count == 1, "another password was refused")
     try home.transcript("helper git erase", in: git + "password=p1\n\n")
     #expect(try records(home) == empty)
-    try home.transcript("vault undelete https://git.example ada", err: "nothing of it can be brought back", exit: 1)
+    try home.transcript("vault undelete https://git.example ada", err: "no deleted version of it is kept", exit: 1)
     try home.transcript("vault set docker:https://hub.example ada", in: "p1")
     try home.transcript("vault delete docker:https://hub.example")
     try home.transcript("helper docker erase", in: "https://hub.example")
@@ -194,14 +195,14 @@ struct HistoryCommandTests {
       try home.transcript("vault delete web")
       try home.transcript(line)
       #expect(try records(home) == empty)
-      try home.transcript(line, err: line.contains(" ada") ? "such item" : "no item of this service", exit: 1)
+      try home.transcript(line, err: "no item with this name", exit: 1)
     }
     try home.transcript("vault set web ada", in: "stays")
     for value in ["1", "2"] { try home.transcript("vault set web --field pin", in: value) }
     try home.transcript("vault delete web --field pin")
     try home.transcript("vault delete web --field pin --forever")
     #expect(try records(home) == empty + 1)
-    try home.transcript("vault undelete web ada --field pin", err: "nothing of it can be brought back", exit: 1)
+    try home.transcript("vault undelete web ada --field pin", err: "no deleted version of it is kept", exit: 1)
     try home.transcript("vault get web", out: "stays")
   }
 
@@ -220,7 +221,7 @@ struct HistoryCommandTests {
   func `status tells what is kept and for how long`() throws {
     let home = try home()
     try home.transcript("vault delete github")
-    let told = "10 former values are kept of an item; what is deleted can be brought back for 30 days, now 1"
+    let told = "10 previous versions are kept of an item; deleted items can be brought back for 30 days, now 1"
     #expect(try home.coffer("status --details").out.contains("history     \(told)\n"))
     #expect(try home.coffer("status --details --json").out.contains("\"history\":{\"deleted\":1,\"keep\":10,\"trashDays\":30}"))
   }
@@ -248,7 +249,7 @@ struct HistoryCommandTests {
     #expect([before, month()].contains { agreeing.shown.contains(told + $0) }, "the terminal shows: \(agreeing.shown)")
     let third = try PseudoTerminal()
     let back = try third.coffer("vault undelete github ada", in: home)
-    third.shows("'github/ada' is back")
+    third.shows("restored 'github/ada'")
     #expect(try back.wait() == 0)
     let fourth = try PseudoTerminal()
     let last = try fourth.coffer("vault delete github --forever", in: home)

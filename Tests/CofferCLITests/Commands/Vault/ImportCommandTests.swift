@@ -15,7 +15,7 @@ struct ImportCommandTests {
     try home.transcript(
       "import --from env --service app --dry-run \(file)", out: "added  app  A\nadded  app  B\nadded  app  C\n",
       err:
-        "coffer: note: 'D' is a reference already, and stays in the file\ncoffer: note: nothing was changed: this was --dry-run\n"
+        "coffer: note: 'D' is already a reference and stays in the file\ncoffer: note: nothing was changed (--dry-run)\n"
     )
     try home.transcript("vault list")
     try home.transcript("import -q --from env --service app \(file)", out: "added  app  A\nadded  app  B\nadded  app  C\n")
@@ -33,7 +33,7 @@ struct ImportCommandTests {
     let shell = try #require(try home.program(["sh", "-c", "\(values)printf %s \"$C\""]))
     #expect(shell.out == "it's\n\"$")
     try home.transcript("vault set app 'no name'", in: "x")
-    try home.transcript("export --references", err: "no name of a variable", exit: 64)
+    try home.transcript("export --references", err: "not a valid variable name", exit: 64)
   }
 
   @Test
@@ -53,7 +53,7 @@ struct ImportCommandTests {
     let home = try Home.withVault()
     try home.transcript("vault set app A", in: "old")
     let line = "import --from env --service app -"
-    try home.transcript(line, in: "A=new\nB=2", err: "such an item already, and nothing was imported", exit: 73)
+    try home.transcript(line, in: "A=new\nB=2", err: "the item already exists; nothing was imported", exit: 73)
     try home.transcript(
       "\(line) --on-duplicate fail", in: "A=new\nB=2", err: "--on-duplicate skip, replace, newer or both", exit: 73)
     #expect(try home.listed() == ["app/A"])
@@ -61,10 +61,11 @@ struct ImportCommandTests {
     try home.transcript("vault get app A", out: "old")
     try home.transcript(
       "\(line) --on-duplicate replace --json", in: "A=new\nB=2",
-      out: #"{"added":[],"kept":[],"replaced":[{"account":"A","service":"app"},{"account":"B","service":"app"}]}"# + "\n")
+      out: #"{"added":[],"kept":[{"account":"B","service":"app"}],"replaced":[{"account":"A","service":"app"}]}"# + "\n")
     try home.transcript("vault get app A", out: "new")
     try home.transcript(line, in: "X=1\nX=2", err: "names the item twice", exit: 2)
-    try home.transcript("\(line) --on-duplicate replace --keep", in: "", err: "exclude each other", exit: 64)
+    try home.transcript(
+      "\(line) --on-duplicate replace --keep", in: "", err: "give one of --replace, --keep and --on-duplicate", exit: 64)
   }
 
   @Test
@@ -83,7 +84,7 @@ struct ImportCommandTests {
     }
     try other.transcript("vault list")
     try home.transcript("import --from env x", err: "--service", exit: 64)
-    try home.transcript("import --from env --service a \(home.path)/none", err: "is not there", exit: 74)
+    try home.transcript("import --from env --service a \(home.path)/none", err: "does not exist", exit: 74)
   }
 
   @Test
@@ -109,7 +110,7 @@ struct ImportCommandTests {
       #expect(error?.what.hasPrefix(place) == true, "\(length): \(error?.what ?? "")")
     }
     let error = #expect(throws: StoreError.self) { try read(Data(#"{"coffer":1,"itens":[]}"#.utf8)) }
-    #expect(error?.what == "line 1: an unknown field beside the items")
+    #expect(error?.what == "line 1: there is an unknown field beside the items")
   }
 
   @Test
@@ -142,7 +143,7 @@ struct ImportCommandTests {
     try home.transcript("vault get top", out: "alone")
     try home.transcript(
       "import -q --from pass --first-line --on-duplicate replace",
-      out: rows.replacing("added", with: "replaced"))
+      out: "replaced  web/mail        bob\nkept      top\nkept      web/github.com  ada\n")
     try home.transcript("vault get web/mail bob", out: "pw")
     let other = try Home.withVault()
     home.environment["COFFER_HOME"] = other.path
@@ -180,8 +181,8 @@ struct ImportCommandTests {
       #expect(answer.status == 0, "\(answer.err)")
       let found = answer.out.split(separator: "\n").map { $0.split(separator: " ").dropFirst().joined(separator: "/") }
       #expect(found == names)
-      #expect(answer.err.contains("the folder web/self leads back to one above it, and is not followed"))
-      #expect(answer.err.contains("notes.txt is no entry of pass, and is left out") && !answer.err.contains(".gpg-id"))
+      #expect(answer.err.contains("the folder web/self leads back to a parent and is not followed"))
+      #expect(answer.err.contains("notes.txt is not an entry of pass and is left out") && !answer.err.contains(".gpg-id"))
     }
     try home.transcript(
       "import --from pass -q --json", out: try home.coffer("import --from pass -q --json --dry-run").out)
@@ -200,11 +201,11 @@ struct ImportCommandTests {
     let items = #"[{"service":"ok","value":"1"},"# + "\n" + #"{"service":"x\u001b[31m","value":"hunter2"}]"#
     let json = try home.coffer("import --from json -", in: Data(items.utf8))
     #expect(json.status == 64 && !json.err.contains("hunter2") && !json.err.contains("\u{1b}"), "\(json.err)")
-    #expect(json.err.contains("[31m': line 2: a service name with the control character U+1B"), "\(json.err)")
+    #expect(json.err.contains("[31m': line 2: the service name contains the control character U+1B"), "\(json.err)")
     let long = String(repeating: "N", count: 1025)
     let env = try home.coffer("import --from env --service app -", in: Data("A=1\n\(long)=2\n".utf8))
     #expect(env.status == 64 && env.err.contains("app/NNN"), "\(env.err)")
-    #expect(env.err.contains("line 2: an account name of 1025 bytes"), "\(env.err)")
+    #expect(env.err.contains("line 2: the account name has 1025 bytes"), "\(env.err)")
     try home.transcript("vault list")
   }
 
@@ -212,11 +213,11 @@ struct ImportCommandTests {
   func `what is no pass store is said to be none`() throws {
     let home = try Home.withVault()
     try home.transcript("import --from pass \(home.path)/none", err: "there is no pass store", exit: 1)
-    try home.transcript("import --from pass \(home.path)/data", err: "is no pass store", exit: 1)
+    try home.transcript("import --from pass \(home.path)/data", err: "is not a pass store", exit: 1)
     _ = try home.file("store/a.gpg", "x")
     try home.transcript(
       "import --from pass \(home.path)/store", with: ["PATH": "/nowhere"],
-      err: "gpg, which decrypts the entries, is not installed",
+      err: "gpg, which decrypts entries, is not installed",
       exit: 1)
   }
 
@@ -234,7 +235,7 @@ struct ImportCommandTests {
       "defaults import app \(file) --dry-run", out: "added     launches\nreplaced  theme\n", err: "nothing was changed")
     try home.transcript(
       "defaults import app \(file) --dry-run --json", out: #"{"added":["launches"],"kept":[],"replaced":["theme"]}"# + "\n")
-    try home.transcript("defaults import app \(file) --on-duplicate fail", err: "'theme': the key is there already", exit: 73)
+    try home.transcript("defaults import app \(file) --on-duplicate fail", err: "'theme': the key already exists", exit: 73)
     try home.transcript("defaults read app launches", err: "nothing is stored", exit: 1)
     try home.transcript("defaults import app \(file) --on-duplicate skip")
     try home.transcript("defaults read app", out: "{\n    launches = 3;\n    theme = light;\n}\n")

@@ -21,17 +21,17 @@ struct ItemChangeCommandTests {
     #expect(try home.listed() == ["github/bob My GitHub", "gitlab/eve My GitHub"])
     try home.transcript("vault get gitlab eve", out: "hunter2")
     try home.transcript("vault get gitlab eve --field env", out: "prod")
-    try home.transcript("vault rename github bob --to-service gitlab --to-account eve", err: "exists already", exit: 73)
+    try home.transcript("vault rename github bob --to-service gitlab --to-account eve", err: "already exists", exit: 73)
     try home.transcript(
-      "vault rename github bob --to-service gitlab --to-account eve", err: "--replace takes the place", exit: 73)
+      "vault rename github bob --to-service gitlab --to-account eve", err: "or use --replace", exit: 73)
     try home.transcript("vault get github bob", out: "hunter2")
     try home.transcript("vault mv github bob --to-service gitlab --to-account eve --replace")
     #expect(try home.listed() == ["gitlab/eve My GitHub"])
     try home.transcript("vault rename gitlab --to-account ''")
     try home.transcript("vault get gitlab ''", out: "hunter2")
-    try home.transcript("vault rename gitlab", err: "give the other name, or --to-service, --to-account or both", exit: 64)
-    try home.transcript("vault rename gitlab --to-service gitlab", err: "has that name already", exit: 64)
-    try home.transcript("vault rename nowhere --to-service x", err: "'nowhere': the vault has no item of this service", exit: 1)
+    try home.transcript("vault rename gitlab", err: "give the new name, --to-service, --to-account or --to-vault", exit: 64)
+    try home.transcript("vault rename gitlab --to-service gitlab", err: "already has that name", exit: 64)
+    try home.transcript("vault rename nowhere --to-service x", err: "'nowhere': no item with this name", exit: 1)
     let json = try home.coffer("vault log --json --limit 2").out
     #expect(json.contains("itemSet") && json.contains("itemDeleted"))
   }
@@ -118,7 +118,7 @@ struct ItemChangeCommandTests {
     try home.transcript("vault edit github", with: ["EDITOR": "/no/such/editor"], err: "ended with status 127", exit: 2)
     try home.transcript("vault edit github", with: try editor(home, ":"), err: "nothing was changed")
     try home.transcript("vault edit github", with: try editor(home, ": > $1"), err: "the value is empty now", exit: 64)
-    try home.transcript("vault edit nowhere", with: try editor(home, ":"), err: "no item of this service", exit: 1)
+    try home.transcript("vault edit nowhere", with: try editor(home, ":"), err: "no item with this name", exit: 1)
     let other = try editor(
       home, "echo mine > $1; printf other | COFFER_KEY_FILE=\(home.path)/key \(Home.coffer) vault set github ada")
     try home.transcript("vault edit github", with: other, err: "at revision 2", exit: 75)

@@ -44,7 +44,7 @@ struct JoinCommandTests {
       #expect(!home.exists("state/pins"), "nothing is remembered of it")
       try home.transcript(
         "vault join \(owner.vault) \(forAda) --save --quiet",
-        out: "vault \(try owner.vaultID()) at generation 4 is known at \(owner.vault) from now on\n")
+        out: "joined vault \(try owner.vaultID()) at \(owner.vault), generation 4\n")
       try home.transcript("vault get a", out: "first")
     }
     try bob.transcript("vault set b", in: "of bob")
@@ -103,7 +103,7 @@ struct JoinCommandTests {
     #expect(try guest.coffer("vault join \(owner.vault) --no-save").status == 0)
     try FileManager.default.createSymbolicLink(atPath: guest.path + "/link", withDestinationPath: guest.path + "/me")
     try guest.transcript(
-      "vault join \(owner.vault) --identity \(guest.path)/link --save", out: "", err: "in no file of its own", exit: 77)
+      "vault join \(owner.vault) --identity \(guest.path)/link --save", out: "", err: "cannot be replaced", exit: 77)
     // A full file, or none: nothing is joined.
     let (full, third) = try (Home.withIdentity().home, Home.withVault())
     let text = try third.changesKey("vault rotate --yes")
@@ -113,7 +113,7 @@ struct JoinCommandTests {
     try full.transcript("vault join \(third.vault) --key-file \(third.path)/key --save", err: "no room for another", exit: 64)
     full.environment["COFFER_IDENTITY"] = nil
     try full.transcript(
-      "vault join \(third.vault) --key-file \(third.path)/key --save", err: "no identity's file is named", exit: 64)
+      "vault join \(third.vault) --key-file \(third.path)/key --save", err: "--save needs an identity's file", exit: 64)
     #expect(!full.exists("state/pins"))
     #expect(try guest.content("me") == identity + newer + "\n" + second + "\n")
   }
@@ -125,7 +125,7 @@ struct JoinCommandTests {
     // The first two are the pins'.
     let faults = ["-e", "trace=?rename,?renameat", "-e", "inject=?rename,?renameat:error=ENOSPC:when=3"]
     let full = try guest.traced(faults, line)
-    #expect(full.status == 74 && full.err.contains("the vault is joined, and its invitation was not saved: could not"), "\(full)")
+    #expect(full.status == 74 && full.err.contains("the vault is joined, but its invitation was not saved: could not"), "\(full)")
     #expect(full.err.contains(/file: PVINV1-[0-9a-f]+\n/), "\(full)")
     #expect(!full.err.contains("nothing was changed"), "\(full)")
     #expect(full.err.contains("coffer vault join \(owner.vault) --save"), "\(full)")
@@ -143,7 +143,7 @@ struct JoinCommandTests {
     try owner.transcript(
       "vault get a", with: ["COFFER_EXPECT_VAULT": invitation + "\n" + invitation], err: "with spaces between several", exit: 64)
     try owner.transcript(
-      "vault get a", with: ["COFFER_EXPECT_VAULT": invitation + " PVINV1-00"], err: "its word 2 is no invitation", exit: 64)
+      "vault get a", with: ["COFFER_EXPECT_VAULT": invitation + " PVINV1-00"], err: "its word 2 is not an invitation", exit: 64)
     try guest.transcript("vault join ''", err: "the place of the vault is empty", exit: 64)
     try guest.transcript("vault get a --vault ''", err: "the place of the vault is empty", exit: 64)
   }
@@ -155,7 +155,7 @@ struct JoinCommandTests {
     for expected in [invitation, try owner.vaultID()] {
       try home.transcript(
         "init --new-key-file \(home.path)/key", with: ["COFFER_EXPECT_VAULT": expected],
-        err: "COFFER_EXPECT_VAULT names a vault, and a new one is another", exit: 64)
+        err: "COFFER_EXPECT_VAULT names another vault", exit: 64)
     }
     #expect(!home.exists("key") && !home.exists("data"))
   }
@@ -169,7 +169,7 @@ struct JoinCommandTests {
       #expect(answer.err.contains("coffer vault join PLACE INVITATION"))
     }
     guest.environment["COFFER_EXPECT_VAULT"] = try owner.vaultID()
-    try guest.transcript("vault join \(owner.vault)", err: "anyone could have made it", exit: 66)
+    try guest.transcript("vault join \(owner.vault)", err: "anyone could have created it", exit: 66)
     #expect(!guest.exists("state/pins"))
   }
 
@@ -179,7 +179,7 @@ struct JoinCommandTests {
     let mark = String(invitation.dropFirst(7 + 32 + 16).prefix(32))
     let no = try PseudoTerminal()
     let refused = try no.coffer("vault join \(owner.vault)", in: guest)
-    no.shows("are they the same? [y/N] ")
+    no.shows("do they match? [y/N] ")
     #expect(no.shown.contains("id     \(try owner.vaultID())") && no.shown.contains("epoch  1\r\nmark   \(mark)"), "\(no.shown)")
     #expect(try owner.coffer("vault pin show").out.contains("mark               \(mark)\n"))
     no.type("n\n")
@@ -187,9 +187,9 @@ struct JoinCommandTests {
     #expect(!guest.exists("state/pins"))
     let yes = try PseudoTerminal()
     let joined = try yes.coffer("vault join \(owner.vault)", in: guest)
-    yes.shows("are they the same? [y/N] ")
+    yes.shows("do they match? [y/N] ")
     yes.type("y\n")
-    yes.shows("so that it proves the vault wherever it is used? [y/N] ")
+    yes.shows("to prove the vault wherever the file is used? [y/N] ")
     yes.type("y\n")
     #expect(try joined.wait() == 0)
     #expect(try guest.content("me").hasSuffix("\n\(invitation)\n"))
@@ -210,7 +210,7 @@ struct JoinCommandTests {
     #expect(try owner.coffer("vault pin accept").status == 0)
     try owner.transcript(
       "vault join \(owner.vault) --quiet",
-      out: "vault \(try owner.vaultID()) at generation 3 is known at \(owner.vault) from now on\n")
+      out: "joined vault \(try owner.vaultID()) at \(owner.vault), generation 3\n")
   }
 
   @Test
@@ -243,14 +243,16 @@ struct JoinCommandTests {
       invitation.uppercased(), String(invitation.dropLast()), invitation + "0", "PVINV2-" + invitation.dropFirst(7),
       "\(invitation)\n\(invitation)", invitation.replacing("0", with: "1", maxReplacements: 1),
     ] {
-      try guest.transcript("vault join \(owner.vault) '\(mistyped)'", err: "what follows the place is no invitation", exit: 64)
-      try owner.transcript("vault get a --invitation '\(mistyped)'", err: "what follows --invitation is no invitation", exit: 64)
+      try guest.transcript(
+        "vault join \(owner.vault) '\(mistyped)'", err: "what follows the place is not an invitation", exit: 64)
+      try owner.transcript(
+        "vault get a --invitation '\(mistyped)'", err: "what follows --invitation is not an invitation", exit: 64)
       try owner.transcript(
         "vault get a", with: ["COFFER_EXPECT_VAULT": mistyped], err: "is neither a vault's id nor invitations", exit: 64)
       let (thief, _) = try Home.withIdentity()
       _ = try thief.file("me", try thief.content("me") + mistyped + "\n")
       if !mistyped.contains("\n") {
-        let said = "line 2 of the identity's file is no invitation (\(thief.path)/me)"
+        let said = "line 2 of the identity's file is not an invitation (\(thief.path)/me)"
         try thief.transcript("vault get a --vault \(owner.vault)", err: said, exit: 65)
       }
     }

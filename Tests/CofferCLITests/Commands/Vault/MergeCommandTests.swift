@@ -27,7 +27,7 @@ struct MergeCommandTests {
     try here.transcript(
       Self.merge(there, "--dry-run"), out: "added     new  bob\nconflict  web  ann\n",
       err:
-        "coffer: note: 'web/ann' was changed in both: this vault's value stays\ncoffer: note: nothing was changed: this was --dry-run\n"
+        "coffer: note: 'web/ann' was changed in both: this vault's value stays\ncoffer: note: nothing was changed (--dry-run)\n"
     )
     #expect(try here.listed() == ["web/ann L"])
     try here.transcript(
@@ -68,7 +68,7 @@ struct MergeCommandTests {
     #expect(answer.out.contains(undated), "\(answer)")
     try here.transcript(
       Self.merge(there), out: "updated  web  ann\nrenamed  web  ann\n",
-      err: "'web/ann' stays of two names: no time tells that 'web/abe' is the later one\n")
+      err: "kept the name 'web/ann': nothing shows that 'web/abe' is newer\n")
     try there.transcript(Self.merge(here))
   }
 
@@ -78,7 +78,7 @@ struct MergeCommandTests {
     try there.transcript("vault set web ann", in: "theirs")
     try here.transcript("vault set web ann", in: "ours")
     let answer = try here.coffer(Self.merge(there, "--json"))
-    let reason = "a login, or what else ends with a session"
+    let reason = "a login or session value"
     #expect(
       answer.out == """
         {"added":[],"conflicts":[{"account":"ann","keptRevision":2,"service":"web","winner":"this"}],"deleted":[],"kept":[],"leftOut":\
@@ -105,7 +105,7 @@ struct MergeCommandTests {
     link(own, "\(here.path)/hard")
     try here.transcript("vault use -q me \(own)")
     for path in [own, "\(here.path)/link", "\(here.path)/hard", "me"] {
-      try here.transcript("merge \(path) --other-key-file \(here.path)/key", err: "it is the vault itself", exit: 77)
+      try here.transcript("merge \(path) --other-key-file \(here.path)/key", err: "this is the vault itself", exit: 77)
     }
     unlink("\(here.path)/hard")
     _ = try here.file("text", "no vault")
@@ -136,7 +136,7 @@ struct MergeCommandTests {
     try here.transcript("vault get a", out: "new")
     let stranger = try Home.withVault()
     try stranger.transcript("vault set a", in: "theirs")
-    try here.transcript(Self.merge(stranger), out: "conflict  a\n", err: "the other vault's value comes")
+    try here.transcript(Self.merge(stranger), out: "conflict  a\n", err: "the other vault's value is taken")
     try here.transcript("vault get a", out: "theirs")
     try here.transcript("vault get b", out: "forked")
     try here.transcript("--vault \(here.path)/older vault get a", out: "old", err: "a copy of vault")
@@ -167,14 +167,14 @@ struct MergeCommandTests {
     try here.transcript(words("older"), err: "--older-key", exit: 66)
     let terminal = try PseudoTerminal()
     let child = try terminal.coffer(words("older"), in: here)
-    terminal.shows("Take over what is in it all the same?")
+    terminal.shows("Use its items anyway?")
     terminal.type("n\n")
     terminal.showsAll()
     #expect(try child.wait() == 66)
     #expect(try here.generation() == before)
     let yes = try PseudoTerminal()
     let agreed = try yes.coffer(words("older") + " --dry-run", in: here)
-    yes.shows("Take over what is in it all the same?")
+    yes.shows("Use its items anyway?")
     yes.type("y\n")
     yes.showsAll()
     #expect(try agreed.wait() == 0)

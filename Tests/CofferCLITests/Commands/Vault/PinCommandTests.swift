@@ -30,8 +30,8 @@ struct PinCommandTests {
     }
     let id = try home.vaultID()
     try home.transcript(
-      "vault pin accept", out: "vault \(id) at generation 2 is expected at \(home.vault) from now on\n",
-      err: "that generation 3 of it was seen here is forgotten")
+      "vault pin accept", out: "accepted vault \(id) at \(home.vault), generation 2\n",
+      err: "this machine forgets that it saw generation 3")
     try home.transcript("vault get a", out: "old")
     try home.transcript("vault set a", in: "after")
     try new.write(to: URL(fileURLWithPath: home.vault))
@@ -47,10 +47,10 @@ struct PinCommandTests {
     let id = try home.vaultID()
     for side in ["", "-wal", "-shm"] { unlink(home.vault + side) }
     let answer = try home.coffer("vault list")
-    #expect(answer.status == 78 && answer.err.contains("there is no vault, and \(id) was here"), "\(answer.err)")
-    #expect(answer.err.contains("try: put it back, from a backup by coffer restore FILE"))
+    #expect(answer.status == 78 && answer.err.contains("there is no vault, but \(id) was here"), "\(answer.err)")
+    #expect(answer.err.contains("try: put it back, or restore a backup with coffer restore FILE"))
     let doctor = try home.coffer("doctor")
-    #expect(doctor.status == 2 && doctor.out.contains("problem  vault: there is no vault, and \(id) was here"), "\(doctor.out)")
+    #expect(doctor.status == 2 && doctor.out.contains("problem  vault: there is no vault, but \(id) was here"), "\(doctor.out)")
   }
 
   @Test

@@ -32,7 +32,7 @@ struct RestoreCommandTests {
     for (answer, status) in [("n", 66), ("y", 0)] as [(String, Int32)] {
       let terminal = try PseudoTerminal()
       let repair = try terminal.coffer("vault repair", in: home)
-      terminal.shows("Shall all of them open it again? [y/N] ")
+      terminal.shows("Let all of them open it again? [y/N] ")
       #expect(terminal.shown.contains("two\r\n"))
       terminal.type(answer + "\n")
       #expect(try repair.wait() == status, "\(terminal.shown)")
@@ -62,7 +62,7 @@ struct RestoreCommandTests {
     home.locked()
     let line = "restore \(home.path)/backup --key-file \(home.path)/two"
     let before = try files(home)
-    try home.transcript(line, err: "to go back to the older key on purpose, --older-key", exit: 66)
+    try home.transcript(line, err: "to go back on purpose, --older-key", exit: 66)
     try home.transcript(line + " --yes --json", err: #""kind":"rolledBack""#, exit: 66)
     #expect(try files(home) == before)
     try home.transcript("vault get a --key-file \(home.path)/key", out: "new")
@@ -70,7 +70,7 @@ struct RestoreCommandTests {
     #expect(restored.status == 0, "\(restored.err)")
     let lines = restored.out.split(separator: "\n")
     #expect(lines.filter { $0.hasPrefix("opens it again: key file ") }.count == 2 && lines.contains { $0.hasSuffix(" two") })
-    #expect(lines.last == "change the key now: coffer vault rotate --only SLOT ..., with the slots that shall stay")
+    #expect(lines.last == "change the key now: coffer vault rotate --only SLOT ..., with the slots to keep")
     try home.transcript("vault get a --key-file \(home.path)/two", out: "old")
     try home.transcript("vault get a --key-file \(home.path)/key", out: "old")
   }
@@ -83,7 +83,9 @@ struct RestoreCommandTests {
     for (answer, status, value) in [("n\n", Int32(77), "2"), ("y\n", 0, "1")] {
       let terminal = try PseudoTerminal()
       let child = try terminal.coffer("restore \(home.path)/backup", in: home)
-      terminal.shows("in the place of what is at")
+      let shown = terminal.shows("[y/N] ")
+      #expect(shown.contains("vault.sqlite (last written just now) with this backup of "), "\(shown)")
+      #expect(shown.contains(/of \d+ [A-Z][a-z]+ \d\d:\d\d\?/), "\(shown)")
       terminal.type(answer)
       terminal.showsAll()
       #expect(try child.wait() == status)
@@ -110,12 +112,12 @@ struct RestoreCommandTests {
     try vault.changePassphrase(to: Credentials(passphrase: Home.secret("battery staple")), cost: .testing)
     _ = try vault.lock()
     let line = "restore --yes \(home.path)/backup --passphrase-file \(old)"
-    let asked = "which is not opened by the backup's (nothing, if there is none): "
+    let asked = "which the backup's does not open (Enter if there is none): "
     let no = try PseudoTerminal()
     let refused = try no.coffer(line, in: home)
     no.shows(asked)
     no.type("\n")
-    no.shows("Shall all of them open it again? [y/N] ")
+    no.shows("Let all of them open it again? [y/N] ")
     #expect(no.shown.contains("passphrase"))
     no.type("n\n")
     #expect(try refused.wait() == 66)
@@ -131,7 +133,7 @@ struct RestoreCommandTests {
     let returned = try yes.coffer(line, in: home)
     yes.shows(asked)
     yes.type("wrong\n")
-    yes.shows("Shall all of them open it again? [y/N] ")
+    yes.shows("Let all of them open it again? [y/N] ")
     yes.type("y\n")
     yes.shows("opens it again: passphrase ")
     #expect(try returned.wait() == 0)
@@ -146,7 +148,7 @@ struct RestoreCommandTests {
     try home.changesKey("vault slot add --recipient \(recipient)")
     try home.transcript("backup --quiet \(home.path)/backup")
     let answer = try home.coffer("restore \(home.path)/backup")
-    #expect(answer.status == 0 && answer.err.contains("make a new backup: coffer backup FILE"), "\(answer)")
+    #expect(answer.status == 0 && answer.err.contains("make a new one: coffer backup FILE"), "\(answer)")
     #expect(answer.err.contains("restored 1 item ") || answer.out.contains("restored 1 item "), "\(answer)")
     let invitation = String(answer.out.split(separator: "\n").last ?? "")
     try home.transcript("vault invite", out: invitation + "\n")
@@ -169,8 +171,8 @@ struct RestoreCommandTests {
     _ = try vault.lock()
     let refused = try home.coffer("restore \(home.path)/backup --passphrase-file \(new)")
     #expect(refused.status == 77 && refused.err.contains("(\(home.path)/backup)"), "\(refused.err)")
-    #expect(refused.err.contains("what opened the vault when the backup was made opens it: passphrase"), "\(refused.err)")
-    #expect(refused.err.contains("give that, by --passphrase-file for example"), "\(refused.err)")
+    #expect(refused.err.contains("it needs one from the time of the backup: passphrase"), "\(refused.err)")
+    #expect(refused.err.contains("give it with --passphrase-file or the like"), "\(refused.err)")
     #expect(!refused.err.contains("restore the vault from a backup"), "\(refused.err)")
     home.environment["COFFER_PASSPHRASE_FILE"] = new
     #expect(try home.coffer("restore \(home.path)/backup --passphrase-file \(old)").status == 0)

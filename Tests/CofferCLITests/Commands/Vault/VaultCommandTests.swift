@@ -11,15 +11,15 @@ struct VaultCommandTests {
   func `init makes a vault for its owner alone, once, and a key file that exists is left alone`() throws {
     let home = try Home()
     try home.transcript(
-      "init --new-key-file \(home.path)/key", err: "coffer: note: made a vault at \(home.path)/data/vault.sqlite")
+      "init --new-key-file \(home.path)/key", err: "coffer: note: created a vault at \(home.path)/data/vault.sqlite")
     #expect(home.mode("key") == 0o600 && home.mode("data") == 0o700 && home.mode("data/vault.sqlite") == 0o600)
     #expect(try home.content("key").wholeMatch(of: /PVKEY1-[0-9a-f]{72}\n/) != nil)
-    try home.transcript("init --new-key-file \(home.path)/key2", err: "there is a vault already", exit: 73)
+    try home.transcript("init --new-key-file \(home.path)/key2", err: "there is already a vault", exit: 73)
     #expect(!home.exists("key2"))
 
     let other = try Home()
     _ = try other.file("key", "precious")
-    try other.transcript("init --new-key-file \(other.path)/key", err: "there is a file already", exit: 73)
+    try other.transcript("init --new-key-file \(other.path)/key", err: "the file already exists", exit: 73)
     #expect(try other.content("key") == "precious" && !other.exists("data/vault.sqlite"))
   }
 
@@ -35,16 +35,16 @@ struct VaultCommandTests {
     symlink(home.vault, home.path + "/link")
     for (place, status, what) in [
       (try home.file("empty"), 73, "the file is empty"), (other, 73, "another program's SQLite database"),
-      (try home.file("open", "x", mode: 0o644), 73, "there is a file already"), (home.vault, 73, "there is a vault already"),
-      (home.path + "/state", 77, "a folder stands where a file should be"),
+      (try home.file("open", "x", mode: 0o644), 73, "there is already a file"), (home.vault, 73, "there is already a vault"),
+      (home.path + "/state", 77, "there is a folder instead of a file"),
       (home.path + "/link", 77, "the file is a symbolic link"),
     ] as [(String, Int32, String)] {
       try home.transcript("init --vault \(place) --new-key-file \(home.path)/k2", err: what, exit: status)
       #expect(!home.exists("k2"))
     }
     let link = try home.coffer("vault list --vault \(home.path)/link")
-    #expect(link.status == 77 && link.err.contains("try: give the path of the file that it points to"), "\(link.err)")
-    try home.transcript("vault list --vault \(home.path)/state", err: "a folder stands where a file should be", exit: 77)
+    #expect(link.status == 77 && link.err.contains("try: give the path of the file it points to"), "\(link.err)")
+    try home.transcript("vault list --vault \(home.path)/state", err: "there is a folder instead of a file", exit: 77)
   }
 
   @Test
@@ -163,14 +163,14 @@ struct VaultCommandTests {
     try home.transcript("vault delete github", err: "3 items match", exit: 2)
     try home.transcript("vault delete github bob")
     try home.transcript(
-      "vault get github bob", err: "coffer: 'github/bob': the vault has no such item\n  try: coffer list", exit: 1)
+      "vault get github bob", err: "coffer: 'github/bob': no item with this name\n  try: coffer list", exit: 1)
   }
 
   @Test
   func `--create refuses to replace, and asks for no value first`() throws {
     let home = try Home.withVault()
     try home.transcript("vault set a --create", in: "1")
-    try home.transcript("vault set a --create", in: "2", err: "there is such an item already", exit: 73)
+    try home.transcript("vault set a --create", in: "2", err: "the item already exists", exit: 73)
     try home.transcript("vault get a", out: "1")
   }
 
@@ -188,7 +188,7 @@ struct VaultCommandTests {
     let home = try Home.withVault()
     try home.transcript("vault set a --expires 1s", in: "1")
     #expect(try eventually { try home.coffer("vault get a").status != 0 })
-    try home.transcript("vault get a", err: "coffer: 'a': ", exit: 1)
+    try home.transcript("vault get a", err: "coffer edit a --expires never keeps this one", exit: 1)
     #expect(try home.coffer("vault show a").status == 0)
   }
 
@@ -203,6 +203,15 @@ struct VaultCommandTests {
     let json = try JSONSerialization.jsonObject(with: home.coffer("status --json").bytes) as? [String: Any]
     #expect(((json?["vault"] as? [String: Any])?["slots"] as? [String]) == ["key file"])
     #expect(try home.coffer("status --details").status == 69)
+  }
+
+  @Test
+  func `status --details and restore count the items that are listed`() throws {
+    let home = try Home.withVault()
+    try home.transcript("login git.example --with-token -q", in: "tok")
+    #expect(try home.coffer("status --details").out.contains("items       1\n"))
+    try home.transcript("backup -q \(home.path)/backup")
+    #expect(try home.coffer("restore \(home.path)/backup").out.hasPrefix("restored 1 item of"))
   }
 
   @Test
@@ -222,7 +231,7 @@ struct VaultCommandTests {
     guard status.status != 126, status.status != 127 else { try Test.skip("another user cannot run the program here") }
     #expect(status.status == 0, "\(status)")
     #expect(
-      status.text.contains("pin         compared, and left as it was: the vault is read only here\n"), "\(status.text)")
+      status.text.contains("pin         compared, not updated: the vault is read-only here\n"), "\(status.text)")
     #expect(status.text.contains("items       1\n"))
     let json = try home.run(as: other, ["status", "--details", "--json"])
     #expect(json.text.contains(#""pin":"unchanged""#), "\(json.text)")

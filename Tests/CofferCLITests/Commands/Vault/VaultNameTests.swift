@@ -27,7 +27,7 @@ struct VaultNameTests {
     try home.transcript("vault get a", out: "mine")
     try home.transcript("vault use work --remove")
     try expectPath("work")
-    try home.transcript("vault use work --remove", err: "no vault has the name", exit: 1)
+    try home.transcript("vault use work --remove", err: "no vault has this name", exit: 1)
   }
 
   @Test
@@ -44,8 +44,8 @@ struct VaultNameTests {
       try home.transcript(
         "--vault wrok \(line)",
         err: """
-          coffer: 'wrok': no vault has the name, and no file here either (\(FileManager.default.currentDirectoryPath)/wrok)
-            try: did you mean work? the names are work; coffer vault use wrok PATH gives a vault this one
+          coffer: 'wrok': there is no vault or file of this name (\(FileManager.default.currentDirectoryPath)/wrok)
+            try: did you mean work? the names are work; coffer vault use wrok PATH names a vault
 
           """, exit: line.hasPrefix("run") ? 125 : 78)
     }
@@ -75,7 +75,7 @@ struct VaultNameTests {
       err: "coffer: 'work': another vault has the name (/tmp/one)\n  try: choose another name; --replace takes it", exit: 73)
     try home.transcript("vault use", out: "work\t/tmp/one\n")
     try home.transcript(
-      "vault use --replace work /tmp/two", err: "work is the vault at /tmp/two, no longer the one at /tmp/one\n")
+      "vault use --replace work /tmp/two", err: "work is the vault at /tmp/two, instead of the one at /tmp/one\n")
     try home.transcript("vault use", out: "work\t/tmp/two\n")
   }
 
@@ -89,10 +89,10 @@ struct VaultNameTests {
     try home.transcript("--vault \(home.path)/export vault get a", with: key, out: "1", err: "for the first time")
     try home.transcript("--vault \(home.path)/backup vault get a", out: "1", err: "a copy of vault")
     try home.transcript("vault set a", in: "2")
-    try home.transcript("--vault \(home.path)/backup vault get a", out: "1", err: "it is read alone")
+    try home.transcript("--vault \(home.path)/backup vault get a", out: "1", err: "it is only read")
     try home.transcript("--vault \(home.path)/backup vault set a", in: "3", err: "coffer vault pin accept", exit: 74)
     chmod("\(home.path)", 0o755)
-    try home.transcript("--vault \(home.path)/backup vault get a", out: "1", err: "it is read alone")
+    try home.transcript("--vault \(home.path)/backup vault get a", out: "1", err: "it is only read")
     chmod("\(home.path)", 0o700)
     #expect(try home.coffer("--vault \(home.path)/backup vault pin accept").status == 0)
     try home.transcript("--vault \(home.path)/backup vault set a -q", in: "3")

@@ -16,14 +16,14 @@ struct VaultPlaceCommandTests {
     try home.transcript("--vault=\(other.vault) --quiet get a --domain x \(key)", err: "nothing is stored", exit: 1)
     try home.transcript("vault get a \(key)", with: ["COFFER_VAULT": other.vault], out: "theirs")
     try home.transcript("vault get a --vault \(other.vault) \(key)", with: ["COFFER_VAULT": home.vault], out: "theirs")
-    try home.transcript("vault get a", err: "the vault has no item of this service", exit: 1)
+    try home.transcript("vault get a", err: "no item with this name", exit: 1)
     // Set but empty, as shells leave it, it counts as unset.
     try home.transcript("vault list", with: ["COFFER_VAULT": ""])
     try home.transcript("vault list --vault ''", err: "the place of the vault is empty", exit: 64)
     #expect(try home.coffer("status --paths --vault \(other.vault)").out.contains("vault     \(other.vault)\n"))
     #expect(try home.coffer("status --json --vault \(other.vault)").out.contains(try other.vaultID()))
     #expect(try home.coffer("doctor --json --vault \(home.path)/data/none").out.contains("there is no vault yet"))
-    try home.transcript("tour --vault \(other.vault)", err: "the tour makes a vault of its own", exit: 64)
+    try home.transcript("tour --vault \(other.vault)", err: "the tour creates its own vault", exit: 64)
   }
 
   @Test
@@ -50,7 +50,7 @@ struct VaultPlaceCommandTests {
     let home = try Home.sound()
     try FileManager.default.moveItem(atPath: home.path + "/data", toPath: home.path + "/dots")
     try FileManager.default.createSymbolicLink(atPath: home.path + "/data", withDestinationPath: "dots")
-    try home.transcript("vault get a", out: "1", err: "knows at another place; it is read alone")
+    try home.transcript("vault get a", out: "1", err: "knows at another place; it is only read")
     try home.transcript("vault set a", in: "2", err: "if it was moved here", exit: 74)
     #expect(try home.coffer("vault pin accept --yes").status == 0)
     try home.transcript("vault set a", in: "2")
@@ -96,8 +96,9 @@ struct VaultPlaceCommandTests {
   func `a vault named as a mirror is said to be a vault, and a folder a folder`() throws {
     let home = try Home.withVault()
     try home.transcript("vault list --vault mirror:\(home.vault)", err: "this is a vault, and no mirror", exit: 77)
-    try home.transcript("vault list --vault mirror:/tmp", err: "a folder stands where a file should be (/tmp)", exit: 77)
-    try home.transcript("vault list --vault mirror:\(home.path)/no", err: "coffer vault mirror FILE --vault URL makes", exit: 78)
+    try home.transcript("vault list --vault mirror:/tmp", err: "there is a folder instead of a file (/tmp)", exit: 77)
+    try home.transcript(
+      "vault list --vault mirror:\(home.path)/no", err: "coffer vault mirror FILE --vault URL creates", exit: 78)
   }
 
   @Test
