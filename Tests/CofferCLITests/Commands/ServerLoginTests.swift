@@ -221,7 +221,7 @@ import Testing
       out: "[{\"client\":\"c1\",\"name\":\"github.com\",\"scopes\":[\"repo\",\"gist\"],\"server\":\"github\"}]\n")
     try home.transcript("vault get coffer.auth.provider github.com", out: "client secret")
     #expect(try !home.coffer("defaults read coffer.settings").out.contains("client secret"))
-    try home.transcript("provider remove github.com", err: "coffer: note: github.com is forgotten\n")
+    try home.transcript("provider remove github.com", err: "coffer: note: github.com is removed\n")
     try home.transcript("vault list", out: "")
   }
 

@@ -36,7 +36,7 @@ struct DoctorBranchTests {
     let found = try findings("pins", home)
     #expect(found.map(\.severity) == ["problem"] && found.first?.what.hasPrefix("another vault was expected here: ") == true)
     #expect(found.first?.cure.contains("coffer vault pin accept") == true)
-    try home.transcript("vault list --key-file \(home.path)/key", err: "stands where", exit: 66)
+    try home.transcript("vault list --key-file \(home.path)/key", err: "was before", exit: 66)
   }
 
   @Test

@@ -37,7 +37,7 @@ struct AskedOnceTests {
     try home.transcript("set token --domain coffer", in: "s")
     try home.transcript("agent stop")
     #expect(
-      try answer("set other", home, [("Passphrase of", passphrase + "\n"), ("New value of other", "v\n"), ("again", "v\n")]).0
+      try answer("set other", home, [("Passphrase of", passphrase + "\n"), ("New value of other", "v\n"), ("Repeat", "v\n")]).0
         == 0)
     try home.transcript("get other", out: "v")
     let (again, said) = try answer("unlock", home, [])
