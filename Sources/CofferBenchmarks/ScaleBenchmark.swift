@@ -48,8 +48,8 @@ enum ScaleBenchmark {
       CommandLineBenchmark.process(name, [coffer] + words + ["--home", home.home], goals, input: input)
     }
     func completed(_ name: String, in home: Filled, _ goals: [Goal]) -> Contender {
-      let line = ["coffer", "--home", home.home, "vault", "get", "https://host1234"]
-      let asked = ["---completion", "vault", "get", "--", "positional@0", "5", "16"] + line
+      let line = ["coffer", "--home", home.home, "get", "https://host1234"]
+      let asked = ["---completion", "get", "--", "positional@0", "4", "16"] + line
       return CommandLineBenchmark.process(name, [coffer] + asked, goals)
     }
     try table(

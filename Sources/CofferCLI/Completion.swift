@@ -29,9 +29,7 @@ struct CompletionCommand: Command {
   @Argument(help: "bash, zsh or fish.") var shell: Shell
   @OptionGroup var options: CommonOptions
 
-  func perform(_ context: Context) throws {
-    try Output.line(shell.script)
-  }
+  func perform(_ context: Context) throws { try Output.line(shell.script) }
 
   private static let bash = #"""
     _coffer() {

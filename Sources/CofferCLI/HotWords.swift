@@ -10,7 +10,7 @@ enum HotWords {
     let rest = words[1...]
     switch first {
     case "get": return GetCommand.hot(rest)
-    case "otp": return OneTimeCommand.hot(rest)
+    case "otp" where rest.first != "add": return OneTimeCommand.hot(rest)
     case "token": return TokenCommand.hot(rest)
     case "vault" where rest.first == "get": return GetCommand.hot(["--items"] + rest.dropFirst())
     case "vault" where rest.first == "otp": return OneTimeCommand.hot(rest.dropFirst())

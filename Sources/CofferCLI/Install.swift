@@ -6,8 +6,7 @@ internal import SystemPackage
 
 struct InstallCommand: Command {
   static let configuration = CommandConfiguration(
-    commandName: "install",
-    abstract: "Install this program, its manual and its helpers for other programs.",
+    commandName: "install", abstract: "Install this program, its manual and its helpers for other programs.",
     discussion: """
       Copies the running program to PREFIX/bin/coffer in one step, links git-credential-coffer, docker-credential-coffer, \
       cargo-credential-coffer and coffer-askpass to it, and writes manual pages to PREFIX/share/man. bash, zsh and fish find \
@@ -18,12 +17,10 @@ struct InstallCommand: Command {
   @Option(help: ArgumentHelp("The folder of bin; /usr/local for all users. [default: ~/.local]", valueName: "dir"))
   var prefix: String?
   @Flag(help: "Also install completion for bash, zsh and fish.") var completions = false
-  @Flag(help: "Also install the name keyring, for pip and uv; another program may have it elsewhere.") var keyring =
-    false
+  @Flag(help: "Also install the name keyring, for pip and uv; another program may have it elsewhere.") var keyring = false
   @Flag(help: "Replace other files with these names.") var replace = false
   @Flag(help: "Remove only the installed files; none if one was changed since.") var remove = false
-  @Flag(help: "Have git ask coffer, for all hosts or for HOST; install first if the helper is missing.")
-  var git = false
+  @Flag(help: "Have git ask coffer, for all hosts or for HOST; install first if the helper is missing.") var git = false
   @Argument(help: "With --git: the host, for example github.com.", completion: Completions.hosts) var host: String?
   @OptionGroup var options: AnswerOptions
 
@@ -147,18 +144,14 @@ struct InstallCommand: Command {
 
   private static func isFile(_ mark: String) -> Bool { !mark.isEmpty && !mark.hasPrefix("link:") }
 
-  #if os(Linux)
-    private static let source = "/proc/self/exe"
-  #else
-    private static let source = CommandLine.arguments[0]
-  #endif
-
-  private static func program() throws -> Data { try Data(contentsOf: URL(filePath: source), options: .alwaysMapped) }
+  private static func program() throws -> Data {
+    try Data(contentsOf: URL(filePath: SecondProcess.executable), options: .alwaysMapped)
+  }
 
   private static func runs(from target: FilePath) -> Bool {
     var (running, there) = (stat(), stat())
-    guard target.withPlatformString({ stat($0, &there) }) == 0, stat(source, &running) == 0 else { return false }
-    return running.st_ino == there.st_ino && running.st_dev == there.st_dev
+    let isKnown = target.withPlatformString { stat($0, &there) } == 0 && stat(SecondProcess.executable, &running) == 0
+    return isKnown && running.st_ino == there.st_ino && running.st_dev == there.st_dev
   }
 
   private static func manuals(_ share: FilePath) throws -> [InstalledFile] {

@@ -27,7 +27,10 @@ enum OptionForm {
       return .usage("\(option) needs a value", try: cure)
     }
     if message.lowercased().hasPrefix("unknown option") {
-      let near = option.hasPrefix("--") ? LikelyNames.near(option, among: all.flatMap(\.spellings)).first : nil
+      let spellings = all.flatMap(\.spellings)
+      let near =
+        RetiredWords.meant(by: option, of: arguments.command, among: spellings)
+        ?? (option.hasPrefix("--") ? LikelyNames.near(option, among: spellings).first : nil)
       let question = near.map { "\(LikelyNames.asked)\($0)? " }
       let attribute = all.contains { $0.name == "attribute" } ? RetiredWords.attributes[option] : nil
       return .usage(

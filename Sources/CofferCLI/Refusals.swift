@@ -36,9 +36,7 @@ private enum AppleWords {
     while rest.first == "--" { rest = ProgramOptions.split(rest.dropFirst()).rest }
     guard let word = rest.first else { return nil }
     if globalDomain.contains(word) {
-      return .usage(
-        "there is no global domain on Linux", try: "the domain of the program, such as com.example.app"
-      )
+      return .usage("there is no global domain on Linux", try: "the domain of the program, such as com.example.app")
     }
     if hostOptions.contains(word) {
       return .usage("on Linux, preferences belong to the user, not to a host", try: "the command without \(word)")

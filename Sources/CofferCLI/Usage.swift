@@ -30,9 +30,7 @@ enum UsageError {
       }
       return .usage("there is no command '\(name) \(word)'", try: hint("\(name) \(near)", name))
     }
-    if arguments.command == GenerateCommand.self {
-      return .usage("coffer generate prints a password and stores nothing", try: "coffer set NAME --generate")
-    }
+    if let (what, cure) = RetiredWords.surplus[name] { return .usage(what, try: cure) }
     return .usage("there is an argument too many (not repeated here)", try: "\(name) --help; a secret is never an argument")
   }
 
@@ -43,7 +41,8 @@ enum UsageError {
       let command = try CommandDefinition(Array(arguments.words.prefix(arguments.depth)), arguments.command)
       let found = command.positionals.first { message.contains("'<\($0.valueName ?? "")>") }
       guard let name = found?.value?.split(separator: " ").last else { return nil }
-      return .usage("\(name) is missing", try: command.usage.replacing(" [options]", with: ""))
+      let cure = RetiredWords.missing[arguments.command.configuration.commandName ?? ""]
+      return .usage("\(name) is missing", try: cure ?? command.usage.replacing(" [options]", with: ""))
     } catch { return nil }
   }
 
@@ -82,10 +81,10 @@ extension Failure {
   /// - Parameter given: the words after `coffer`. With the name that was probably meant they are such a line.
   func command(after given: [String]) -> String? {
     let (question, rest) = meaning
-    let whole = Self.isWhole(rest) ? rest : nil
+    let whole = Self.isWhole(rest) ? CommandText.inVault(rest) : nil
     guard let question else { return whole }
     let meant = String(question.dropFirst(LikelyNames.asked.count).dropLast())
-    if key == nil, meant.hasPrefix("coffer ") { return meant }
+    if key == nil, meant.hasPrefix("coffer ") { return CommandText.inVault(meant) }
     // Another program may have given an item a name that reads as two, or as an option.
     guard let key, let place = given.firstIndex(of: key), !meant.contains(", "), !meant.hasPrefix("-"), !rest.contains("?") else {
       return whole
@@ -95,7 +94,7 @@ extension Failure {
 
   /// Whether `text` is a command line by itself: a command's words, and behind them nothing that may be the word of a sentence.
   private static func isWhole(_ text: String) -> Bool {
-    let words = text.split(separator: " ").map(String.init)
+    let words = text.replacing(CommandText.coffer, with: "coffer", maxReplacements: 1).split(separator: " ").map(String.init)
     guard words.first == "coffer", words.count > 1 else { return false }
     let line = Arguments(words.map { ByteWord($0) })
     let isRest = { (word: String) in word.last.map { !",;:?…".contains($0) } ?? false && word.contains { !$0.isLowercase } }

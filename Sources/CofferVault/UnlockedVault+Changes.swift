@@ -20,17 +20,21 @@ public enum ItemChange: Sendable {
   /// Renames an item, expired or not, with its fields, previous versions and dates. The condition applies to the new name.
   /// Fails with ``/CofferPlatform/StoreError/Kind/notFound`` if the item is missing. A field gets the name of a field.
   case move(ItemName, to: ItemName, if: WriteCondition = .absent)
+  /// Restores the last deletion of an item or field, as ``UnlockedVault/undelete(_:)`` does.
+  case undelete(ItemName)
 
   /// The item that changes.
   public var name: ItemName {
     switch self {
-    case .set(_, let name, _, _), .describe(let name, _, _, _), .remove(let name, _, _), .move(let name, _, _): name
+    case .set(_, let name, _, _), .describe(let name, _, _, _), .remove(let name, _, _), .move(let name, _, _),
+      .undelete(let name):
+      name
     }
   }
 
   fileprivate var names: [ItemName] {
     switch self {
-    case .set(_, let name, _, _), .describe(let name, _, _, _), .remove(let name, _, _): [name]
+    case .set(_, let name, _, _), .describe(let name, _, _, _), .remove(let name, _, _), .undelete(let name): [name]
     case .move(let name, let new, _): [name, new]
     }
   }
@@ -39,7 +43,7 @@ public enum ItemChange: Sendable {
 extension UnlockedVault {
   /// Makes all of `changes` in one transaction, or none.
   ///
-  /// - Returns: the new listing of each item that was set or moved, in order.
+  /// - Returns: the new listing of each item that was set, moved or restored, in order.
   /// - Throws: `StoreError` `.ambiguous` for a name given twice, and the errors of ``set(_:for:if:keeping:)``. Only
   ///   `.outcomeUnknown` may leave a change.
   @discardableResult
@@ -89,17 +93,21 @@ extension UnlockedVault {
 
 extension ItemTable {
   fileprivate func apply(_ changes: [ItemChange], _ sealed: inout Change) throws(StoreError) -> [VaultItem] {
-    var items: [VaultItem] = []
+    var items: [VaultItem] = [], living: Set<UUID>?
     for change in changes {
       do throws(StoreError) {
-        if let item = try apply(change, &sealed) { items.append(item) }
+        if let item = try apply(change, &living, &sealed) { items.append(item) }
       } catch { throw error.about(key: change.name.description) }
     }
     return items
   }
 
   /// Must be the transaction's first change to its item.
-  fileprivate func apply(_ itemChange: ItemChange, _ change: inout Change) throws(StoreError) -> VaultItem? {
+  ///
+  /// - Parameter living: the ids that an undeleted item must not have; nil before the first one.
+  fileprivate func apply(
+    _ itemChange: ItemChange, _ living: inout Set<UUID>?, _ change: inout Change
+  ) throws(StoreError) -> VaultItem? {
     switch itemChange {
     case .set(let form, let name, let condition, let keeping):
       return try put(form, for: name, if: condition, keeping: keeping, &change)
@@ -110,6 +118,7 @@ extension ItemTable {
       _ = try removals.remove(name, keptUntil: date, &change)
       return nil
     case .move(let name, let new, let condition): return try moves.move(name, to: new, if: condition, &change)
+    case .undelete(let name): return try history.undelete(name, &living, &change)
     }
   }
 

@@ -56,9 +56,7 @@ extension UnlockedVault {
   ///   there is such an item; the errors of writing.
   @discardableResult
   public borrowing func undelete(_ name: ItemName) throws(StoreError) -> VaultItem {
-    try about(name) { () throws(StoreError) in
-      try core.write { (vault, change) throws(StoreError) in try vault.items.history.undelete(name, &change) }
-    }
+    try apply([.undelete(name)])[0]
   }
 
   /// Removes previous and deleted versions.

@@ -14,14 +14,15 @@ extension UnlockedVault {
   ///   - keeping: the number of previous versions that a new item keeps.
   ///   - isTrial: whether only to report the effects.
   ///   - progress: receives the number of sealed items before each next one.
-  /// - Throws: `StoreError` `.alreadyExists` (names the item; ``DuplicatePolicy/refuse``), `.ambiguous` (a name given
-  ///   twice), `.tooLarge`, `.invalidName`, and the errors of writing. Only `.outcomeUnknown` may leave a change.
+  /// - Throws: `StoreError` `.alreadyExists` (names the item; ``DuplicatePolicy/refuse``), `.refused` (would replace a
+  ///   login), `.ambiguous` (a name given twice), `.tooLarge`, `.invalidName`, and the errors of writing. Only
+  ///   `.outcomeUnknown` may leave a change.
   public borrowing func add(
     _ items: [ImportedItem], duplicates: DuplicatePolicy = .refuse, keeping: Int = 0, isTrial: Bool = false,
     progress: (Int) -> Void = { _ in }
   ) throws(StoreError) -> ImportReport {
     guard !isTrial else {
-      return try core.read { (vault) throws(StoreError) in try vault.items.transfer.plan(items, duplicates) }
+      return try core.read { (vault) throws(StoreError) in try vault.items.transfer.plan(items, duplicates, isTrial: true) }
     }
     return try core.write { (vault, change) throws(StoreError) in
       let report = try vault.items.transfer.plan(items, duplicates)
@@ -46,21 +47,29 @@ extension UnlockedVault {
   /// - Parameters:
   ///   - withFields: whether to lend each item's fields after it.
   ///   - withoutValue: receives an item without a value, which only other programs make.
+  ///   - unreadable: receives an item with a damaged value, and the error.
   ///   - body: receives each other item and its value.
-  /// - Throws: `StoreError` `.damaged` for an item without a value if `withoutValue` is nil, `.conflict` for an item deleted
+  /// - Throws: `StoreError` `.damaged` for an item without a value if `withoutValue` is nil, `.damaged` and
+  ///   `.tampered` for a damaged value if `unreadable` is nil, `.conflict` for an item deleted
   ///   meanwhile, and the errors of the closures.
   public borrowing func forEachItem(
     withFields: Bool = false,
-    withoutValue: ((VaultItem) throws -> Void)? = nil, _ body: (VaultItem, SecretForm) throws -> Void
+    withoutValue: ((VaultItem) throws -> Void)? = nil, unreadable: ((VaultItem, StoreError) -> Void)? = nil,
+    _ body: (VaultItem, SecretForm) throws -> Void
   ) throws {
     let items = try core.read { (vault) throws(StoreError) in try vault.items.list(service: nil, withFields: withFields) }
     for item in items {
-      let form = try core.read { (vault) throws(StoreError) in
-        try vault.items.form(item.name)
+      let form: SecretForm??
+      do throws(StoreError) {
+        form = try core.read { (vault) throws(StoreError) in try vault.items.form(item.name) }
+      } catch {
+        guard let unreadable, [.damaged, .tampered].contains(error.kind) else { throw error }
+        unreadable(item, error.about(key: item.name.description))
+        continue
       }
       guard let form else {
         throw StoreError(
-          .conflict, "the item was deleted during the export", key: item.name.description, place: place.description,
+          .conflict, "the item was deleted meanwhile", key: item.name.description, place: place.description,
           cure: "try again")
       }
       if let form {

@@ -45,7 +45,9 @@ struct FuzzTests {
         try $0.put(.move(ItemName(service: "a"), to: ItemName(service: "b").field(named: "f")) as ItemChange)
       },
       try body(.rehearse) {
-        let changes: [ItemChange] = try [.set(form("v", metadata), for: name), .remove(ItemName(service: "a"))]
+        let changes: [ItemChange] = try [
+          .set(form("v", metadata), for: name), .remove(ItemName(service: "a")), .undelete(ItemName(service: "b")),
+        ]
         try changes.put(in: &$0)
       },
       try body(.delete) {

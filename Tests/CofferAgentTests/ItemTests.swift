@@ -105,6 +105,8 @@ import Testing
     #expect(kind { try client.undelete(name) } == .alreadyExists)
     #expect(try client.prune(.olderThan(Date(timeIntervalSince1970: 5))) == 0)
     #expect(try client.prune(.allBut(0), of: name) == 1 && client.revisions(of: name).count == 1)
+    #expect(try client.remove(name, keptUntil: .distantFuture))
+    #expect(try client.apply([.undelete(name)]).map(\.revision) == [6] && client.get(pin)?.text == "4711")
     for wrong in [101, 4_000_000_000] {
       #expect(kind { try client.set(form("x"), for: name, keeping: wrong) } == .tooLarge(limit: 100))
     }

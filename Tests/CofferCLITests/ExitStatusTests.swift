@@ -58,23 +58,23 @@ struct ExitStatusTests {
     ),
     (
       .acceptFork,
-      "two copies were written apart: find the other one; if this one is right, accept it with coffer vault pin accept"
+      "two copies were changed separately: find the other one; if this one is right, accept it with coffer vault pin accept"
     ),
     (.acceptAtPath, "check that the right vault is there, then accept it with coffer vault pin accept"),
     (.acceptUnpinned, "check that the vault is the newest one, then accept it with coffer vault pin accept"),
-    (.acceptInvited, "ask someone who has the vault for an invitation: coffer vault pin accept --invitation INVITATION"),
-    (.expectVault, "ask someone who has the vault for an invitation: coffer vault join PLACE INVITATION"),
+    (.acceptInvited, "ask a member of the vault for an invitation: coffer vault pin accept --invitation INVITATION"),
+    (.expectVault, "ask a member of the vault for an invitation: coffer vault join PLACE INVITATION"),
     (.copyItems, "copy the items to a new vault with coffer export, or restore a backup"),
     (.leaveVault, "copy the items to a new vault with coffer export, and remove this one"),
     (.giveBackup, "make a backup of that vault with coffer backup, and give that"),
     (
       .giveBackupSecret,
-      "give it with --passphrase-file or the like; what opens the vault now can come from COFFER_PASSPHRASE_FILE, COFFER_KEY_FILE or the terminal"
+      "give it with --passphrase-file or a similar option; the vault's current secret can come from COFFER_PASSPHRASE_FILE, COFFER_KEY_FILE or the terminal"
     ),
     (.replaceVault, "restore to another path, or use --replace, which keeps the old one beside it"),
     (
       .acceptOlderKey,
-      "use a backup made after the key change, or also give what unlocks the vault there; to go back on purpose, --older-key"
+      "use a backup made after the key change, or also give the current vault's secret; to go back on purpose, --older-key"
     ),
     (.acceptOlderCopy, "use a copy made since; if you know this one, --older-key"),
     (.acceptMoved, "use the vault itself, at its own place; if it was moved here, accept it with coffer vault pin accept"),

@@ -273,7 +273,7 @@ struct SecretTraceTests {
       ["bash", "--norc", "--noprofile", "-i"], in: home, with: ["TERM": "dumb", "PS1": "> ", "HISTFILE": history])
     guard let shell else { try Test.skip(without: "bash") }
     terminal.type("coffer set typed\n")
-    terminal.shows("New value of typed: ")
+    terminal.shows("Value of the new item typed: ")
     terminal.type(Self.canary + "\n")
     terminal.shows("Repeat: ")
     try search([shell.id], while: "the prompt")

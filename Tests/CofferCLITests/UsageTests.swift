@@ -72,14 +72,29 @@ struct UsageTests {
     ("set a b --plian", "there is no option '--plian'\n  try: did you mean --plain? coffer set --help\n"),
     ("get a --vualt x", "there is no option '--vualt'\n  try: did you mean --vault? coffer get --help\n"),
     ("get a --tokenn=hunter2", "there is no option '--tokenn'\n  try: coffer get --help\n"),
+    ("get a -f x", "there is no option '-f'\n  try: did you mean --field? coffer get --help\n"),
+    ("rm a -f", "there is no option '-f'\n  try: did you mean --yes?"),
+    ("set a --totp", "there is no option '--totp'\n  try: did you mean coffer otp NAME --set? coffer set --help\n"),
     ("set a --user app", "there is no option '--user'\n  try: --attribute user=NAME; coffer set --help\n"),
     ("backup", "FILE is missing\n  try: coffer backup FILE\n"),
-    ("revert a", "give the revision too\n  try: coffer history a\n"),
+    ("revert a b", "the last word is not a revision number\n  try: coffer history a\n"),
+    ("history a --reveal", "there is no option '--reveal'\n  try: did you mean coffer get NAME --revision N? coffer history"),
+    ("list --search x", "did you mean coffer find TEXT?"), ("delete a --folder x", "did you mean coffer find folder=NAME?"),
+    ("backup --check x", "did you mean coffer vault verify --vault FILE?"),
+    ("login", "HOST is missing\n  try: coffer login HOST for a server's token; coffer unlock opens the vault\n"),
+    ("inject x", "coffer inject reads standard input, or the file of -i\n  try: coffer inject -i FILE\n"),
     ("generate hunter2", "coffer generate prints a password and stores nothing\n  try: coffer set NAME --generate\n"),
   ])
   func `an option that is misspelled or has no value, and a word too few or too many, get an error that says how`(
     line: String, error: String
   ) throws { try Home().transcript(line, err: error.hasSuffix("\n") ? "coffer: \(error)" : error, exit: 64) }
+
+  @Test
+  func `a backup that is no file may have been meant as a deleted item`() throws {
+    try Home().transcript(
+      "restore bank/ann", err: "the file does not exist (bank/ann)\n  try: check the path; coffer undelete bank/ann brings",
+      exit: 74)
+  }
 
   @Test
   func `an option of every command may stand before a family`() throws {

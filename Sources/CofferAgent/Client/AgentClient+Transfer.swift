@@ -25,7 +25,7 @@ extension AgentClient {
         switch content {
         case .form(let form): try body(item, form)
         case .withoutValue: try withoutValue(item)
-        case .absent: throw StoreError.changed("the item was deleted during the export", item.name.description)
+        case .absent: throw StoreError.changed("the item was deleted meanwhile", item.name.description)
         }
       }
     }
@@ -59,7 +59,7 @@ extension AgentClient {
     items.count <= AgentProtocol.mostStaged && items.reduce(0) { $0 + $1.stagedBytes } <= AgentProtocol.mostStagedBytes
   }
 
-  /// Adds all `items` or none, as ``UnlockedVault/add(_:duplicates:isTrial:progress:)`` does.
+  /// Adds all `items` or none, as ``UnlockedVault/add(_:duplicates:keeping:isTrial:progress:)`` does.
   ///
   /// - Parameter progress: called with the number of items that have reached the agent.
   /// - Throws: its errors; ``/CofferPlatform/StoreError/Kind/tooLarge(limit:)`` above the agent's limits.

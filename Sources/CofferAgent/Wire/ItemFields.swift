@@ -110,6 +110,10 @@ extension FrameWriter {
       try put(name)
       try put(condition)
       try put(new)
+    case .undelete(let name):
+      try put(4 as UInt8)
+      try put(name)
+      try put(.absent as WriteCondition)
     }
   }
 
@@ -228,6 +232,7 @@ extension FrameReader {
       return .set(try form(), for: try Self.checked(name), if: condition, keeping: try flag() ? Int(number(UInt32.self)) : nil)
     case 2: return .move(name, to: try newName(), if: condition)
     case 3: return .describe(name, as: try metadata(), if: condition, keeping: try flag() ? Int(number(UInt32.self)) : nil)
+    case 4 where condition == .absent: return .undelete(name)
     default: throw Self.malformed("it has an unknown change")
     }
   }

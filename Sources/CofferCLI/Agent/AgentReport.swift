@@ -33,18 +33,16 @@ struct AgentReport: Encodable {
     locked = status.flatMap { $0.unlocked == nil ? $0.whyLocked : nil }
     idle = status?.idle.components.seconds
     lifetime = status?.lifetime.components.seconds
-    let isUnlocked = status?.unlocked != nil
-    idleLeft = isUnlocked ? status.map { Self.seconds($0.idleLeft) } : nil
-    lifetimeLeft = isUnlocked ? status.map { Self.seconds($0.lifetimeLeft) } : nil
+    let unlocking = status?.unlocked == nil ? nil : status
+    idleLeft = unlocking.map { Self.seconds($0.idleLeft) }
+    lifetimeLeft = unlocking.map { Self.seconds($0.lifetimeLeft) }
     // Not counting the connection that asks.
     connections = status.map { $0.connections - 1 }
     unlockedMemory = status?.unlockedMemory
   }
 
   /// Rounded up, so that a time that has just begun is whole.
-  private static func seconds(_ left: Duration) -> Int64 {
-    left.components.seconds + (left.components.attoseconds > 0 ? 1 : 0)
-  }
+  private static func seconds(_ left: Duration) -> Int64 { left.components.seconds + (left.components.attoseconds > 0 ? 1 : 0) }
 
   /// One clause: `unlocked; locks in 14 min without use, in 7 h 59 min at the latest`.
   var summary: String {
@@ -70,8 +68,8 @@ struct AgentReport: Encodable {
     if json { return try Output.json(self) }
     guard let idleLeft, let lifetimeLeft else { return context.note("agent: \(summary)") }
     context.done(
-      "unlocked for all your shells until \(Moment.words(idleLeft)) after the last use, \(Moment.words(lifetimeLeft)) at most; "
-        + "coffer lock locks it",
+      "unlocked for all your shells; it locks \(Moment.words(idleLeft)) after the last use, in "
+        + "\(Moment.words(lifetimeLeft)) at the latest, or with 'coffer lock'",
       elsewhere: "agent: \(summary)")
   }
 }
@@ -82,7 +80,7 @@ enum AgentDetails {
     let status = try context.agentStatus()
     let report = AgentReport(status)
     if context.json {
-      try Output.line(JSONText.encode(report))
+      try Output.json(report)
     } else if let status {
       try Sheet.show(rows(status, report))
     }
@@ -105,10 +103,7 @@ enum AgentDetails {
       ],
     ] + status.others.map { ["also", "\($0.vault); \(AgentReport.left($0.idleLeft, $0.lifetimeLeft))"] } + [
       ["clients", String(status.connections - 1)],
-      [
-        "memory",
-        status.unlockedMemory == 0 ? "locked" : "\(status.unlockedMemory) bytes may reach swap; raise ulimit -l",
-      ],
+      ["memory", status.unlockedMemory == 0 ? "locked" : "\(status.unlockedMemory) bytes may reach swap; raise ulimit -l"],
     ]
   }
 }

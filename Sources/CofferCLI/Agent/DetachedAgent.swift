@@ -18,11 +18,10 @@ enum DetachedAgent {
 
   /// Starts one that is no child of this process, which may become a command that waits for its children.
   static func startApart(_ context: Context) throws {
-    let variables = ProcessEnvironment.entries(inherited) + AgentPlaces.variables(context).map { ByteWord($0) }
-    let answer = try SecondProcess.run(["agent", "run", "--detach", "--quiet"], environment: variables)
+    let answer = try SecondProcess.run(["agent", "run", "--detach", "--quiet"], environment: variables(context))
     // Another command may have started one meanwhile.
     guard answer.status != ExitStatus.done.rawValue, answer.status != ExitStatus.cannotCreate.rawValue else { return }
-    throw unstarted(answer.messages, ExitStatus(rawValue: answer.status))
+    throw unstarted(answer.notes.trimmedEnd, ExitStatus(rawValue: answer.status))
   }
 
   private static func unstarted(_ messages: String, _ status: ExitStatus?) -> Failure {
@@ -45,8 +44,12 @@ enum DetachedAgent {
         cure: "coffer unlock uses it, coffer agent stop stops it")
     }
     let ready = try Pipe()
-    let child = try spawn(
-      ["agent", "run", "--quiet", "--ready-fd", "3"] + times.arguments, ready.writing, context)
+    // Until it is ready, it reports obstacles on standard error.
+    var agent = SecondProcess.child(
+      ["agent", "run", "--quiet", "--ready-fd", "3"] + times.arguments, variables(context),
+      [0: .null, 1: .null, 2: .descriptor(ready.writing), 3: .descriptor(ready.writing)])
+    (agent.deadly, agent.hasOwnSession) = ([], true)
+    let child = try agent.start { StoreError(errno: $0, "start the agent", place: FilePath(SecondProcess.executable)) }
     ready.closeWriting()
     var waiting = pollfd(fd: ready.reading, events: Int16(POLLIN), revents: 0)
     // Clients can connect, or the reason for the agent's end.
@@ -60,13 +63,8 @@ enum DetachedAgent {
     throw unstarted(String(decoding: said.prefix(max(0, count)), as: UTF8.self).trimmedEnd, ended == .done ? nil : ended)
   }
 
-  private static func spawn(_ arguments: [String], _ ready: Int32, _ context: Context) throws -> pid_t {
-    let environment = ProcessEnvironment.entries(inherited) + AgentPlaces.variables(context).map { ByteWord($0) }
-    // Until it is ready, it reports obstacles on standard error.
-    var child = SecondProcess.child(
-      arguments, environment, [0: .null, 1: .null, 2: .descriptor(ready), 3: .descriptor(ready)])
-    (child.deadly, child.hasOwnSession) = ([], true)
-    return try child.start { StoreError(errno: $0, "start the agent", place: FilePath(SecondProcess.executable)) }
+  private static func variables(_ context: Context) -> [ByteWord] {
+    ProcessEnvironment.entries(inherited) + AgentPlaces.variables(context).map { ByteWord($0) }
   }
 }
 

@@ -9,9 +9,7 @@ internal import FoundationEssentials
 /// The findings of `coffer vault audit`. Of a value it keeps only a tag, to recognize it again.
 struct Audit: ~Copyable {
   /// The most pressing first.
-  enum Kind: String, Encodable, CaseIterable {
-    case weak, reused, expired, expiring, old
-  }
+  enum Kind: String, Encodable, CaseIterable { case weak, reused, expired, expiring, old }
 
   struct AuditFinding: Encodable {
     let kind: Kind
@@ -66,9 +64,7 @@ struct Audit: ~Copyable {
     guard !LoginItems.isToken(item), Self.isPassword(value, item.metadata.contentType) else { return }
     passwords += 1
     let strength = try PasswordStrength(value, of: [item.name.service, item.name.account])
-    if strength.bits < PasswordStrength.least {
-      add(.weak, item.name, "about \(Int(strength.bits)) bits: \(strength.reason)")
-    }
+    if strength.bits < PasswordStrength.least { add(.weak, item.name, "about \(Int(strength.bits)) bits: \(strength.reason)") }
     let tag = try value.withUnsafeBytes { try Self.digest.authenticate($0, with: key) }
     users[tag.withUnsafeBytes { Array($0) }, default: []].append(item.name)
   }

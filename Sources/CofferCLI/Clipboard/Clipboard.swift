@@ -3,9 +3,7 @@ internal import CofferPlatform
 internal import CofferStorage
 internal import CofferTerminal
 
-extension NameSpecification {
-  static var clip: NameSpecification { [.long, .customShort("c")] }
-}
+extension NameSpecification { static var clip: NameSpecification { [.long, .customShort("c")] } }
 
 extension ArgumentHelp {
   static var clip: ArgumentHelp { "Copy it to the clipboard instead of printing it." }
@@ -19,9 +17,7 @@ extension ArgumentHelp {
   }
 }
 
-extension CompletionKind {
-  static var clipboard: CompletionKind { .list(ClipboardTool.allCases.map(\.rawValue)) }
-}
+extension CompletionKind { static var clipboard: CompletionKind { .list(ClipboardTool.allCases.map(\.rawValue)) } }
 
 struct ClipboardOptions: ParsableArguments {
   @Flag(name: .clip, help: .clip) var clip = false
@@ -40,9 +36,7 @@ struct ClipboardOptions: ParsableArguments {
 
   /// For the command's `validate()`, if it answers in JSON too.
   func check(json: Bool) throws {
-    guard clip || clearAfter == nil && tool == nil else {
-      throw ValidationError("--clear-after and --clipboard need --clip")
-    }
+    guard clip || clearAfter == nil && tool == nil else { throw ValidationError("--clear-after and --clipboard need --clip") }
     guard !clip || !json else { throw ValidationError("give --clip or --json, not both") }
     guard clearAfter.map(Self.times.contains) ?? true else {
       throw ValidationError("--clear-after takes 0 to \(Self.times.upperBound) seconds")
@@ -59,7 +53,7 @@ struct ClipboardOptions: ParsableArguments {
     let seconds = clearAfter.map { Int(clamping: $0) }
     if tool == .osc52, let seconds, seconds > 0 {
       throw Failure.usage(
-        "the terminal's clipboard cannot be read, so Coffer cannot check what it would clear",
+        "the terminal's clipboard cannot be read, so Coffer cannot check it before clearing it",
         try: "--clear-after 0, or another clipboard")
     }
     return Clipboard(tool: tool, seconds: tool == .osc52 ? 0 : seconds ?? Self.standardTime)
@@ -86,8 +80,7 @@ struct Clipboard {
   func copy(_ value: borrowing SecretBytes, _ what: String, _ context: Context) throws {
     let isText = value.withUnsafeBytes { UTF8Validity.isValid($0) && !$0.contains(0) && !$0.isEmpty }
     guard isText else {
-      throw StoreError(
-        .refused, "\(what) is empty or not text, and a clipboard holds only text", cure: "coffer get … > FILE")
+      throw StoreError(.refused, "\(what) is empty or not text, and a clipboard holds only text", cure: "coffer get … > FILE")
     }
     // The keeper is started, and knows the value, before the copy: a value that cannot be cleared is not copied.
     let keeper = seconds > 0 ? try ClipboardKeeper(tool, seconds) : nil
@@ -118,8 +111,8 @@ struct Clipboard {
       return context.note(
         "sent \(what) to your terminal's clipboard (OSC 52); not every terminal supports this, and it will not be cleared")
     }
-    let done = "copied \(what) with \(tool.rawValue); \(seconds == 0 ? "it will not be cleared" : "cleared in \(seconds) s")"
-    context.done(done, elsewhere: done)
+    let end = seconds == 0 ? "it will not be cleared" : "cleared in \(seconds) s"
+    context.told("copied \(what) with \(tool.rawValue); \(end)")
   }
 
   private func failure(_ error: any Error) -> Failure {

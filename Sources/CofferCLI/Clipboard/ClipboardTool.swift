@@ -22,8 +22,7 @@ enum ClipboardTool: String, CaseIterable, ExpressibleByArgument {
     guard !isRemote, hasWayland || hasX else {
       guard TerminalClipboard.isThere else {
         throw StoreError(
-          .notFound,
-          "there is no clipboard: WAYLAND_DISPLAY and DISPLAY are not set, and there is no terminal",
+          .notFound, "there is no clipboard: WAYLAND_DISPLAY and DISPLAY are not set, and there is no terminal",
           cure: "--clipboard xclip, xsel, wl-copy or osc52, if one of them works")
       }
       return .osc52
@@ -32,19 +31,13 @@ enum ClipboardTool: String, CaseIterable, ExpressibleByArgument {
     let candidates = (hasWayland ? [wlCopy] : []) + (hasX ? [xclip, xsel] : [])
     guard let tool = candidates.first(where: \.isInstalled) else {
       throw StoreError(
-        .notFound,
-        "no clipboard program is installed: \(candidates.map(\.rawValue).joined(separator: ", "))",
+        .notFound, "no clipboard program is installed: \(candidates.map(\.rawValue).joined(separator: ", "))",
         cure: "install \(hasWayland ? "wl-clipboard" : "xclip"), or use --clipboard osc52 if your terminal supports it")
     }
     return tool
   }
 
-  private var isInstalled: Bool {
-    do {
-      _ = try Executable.find(ByteWord(rawValue), path: ProcessEnvironment.word("PATH"))
-      return true
-    } catch { return false }
-  }
+  private var isInstalled: Bool { ProgramPath.find(rawValue) != nil }
 
   /// Copies `value` to the clipboard; the middle button's selection stays.
   ///
@@ -53,8 +46,7 @@ enum ClipboardTool: String, CaseIterable, ExpressibleByArgument {
   func put(_ value: borrowing SecretBytes, endsOn signals: [Int32]) throws {
     switch self {
     // Without a type wl-copy guesses one by the bytes.
-    case .wlCopy:
-      try run(["wl-copy", "--type", "text/plain"] + (try marksSecrets() ? ["--sensitive"] : []), value, signals)
+    case .wlCopy: try run(["wl-copy", "--type", "text/plain"] + (try marksSecrets() ? ["--sensitive"] : []), value, signals)
     case .xclip: try run(["xclip", "-selection", "clipboard", "-in"], value, signals)
     case .xsel: try run(["xsel", "--clipboard", "--input"], value, signals)
     case .osc52: try TerminalClipboard.put(value)
@@ -94,9 +86,7 @@ enum ClipboardTool: String, CaseIterable, ExpressibleByArgument {
   }
 
   /// The tool failed after it got the value, and may have copied it.
-  struct Unsure: Error {
-    let cause: StoreError
-  }
+  struct Unsure: Error { let cause: StoreError }
 
   private func run(_ words: [String], _ value: borrowing SecretBytes, _ signals: [Int32] = []) throws {
     let status: Int32

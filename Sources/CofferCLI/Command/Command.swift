@@ -25,7 +25,6 @@ protocol Command: ParsableCommand {
 extension Command {
   var opening: UnlockingOptions? { nil }
   var startsPrograms: Bool { false }
-  /// Few commands ask whether they shall go on.
   static var idleOptions: Set<String> { ["yes"] }
   func claimInput(_ context: Context) throws {}
   func failure(_ error: any Error) throws -> any Error { error }
@@ -42,13 +41,14 @@ extension Command {
   }
 }
 
-protocol OpeningCommand: Command {
-  var unlocking: UnlockingOptions { get }
-}
+/// A command that may ask whether to go on. Few do.
+protocol AskingCommand: Command {}
 
-extension OpeningCommand {
-  var opening: UnlockingOptions? { unlocking }
-}
+extension AskingCommand { static var idleOptions: Set<String> { [] } }
+
+protocol OpeningCommand: Command { var unlocking: UnlockingOptions { get } }
+
+extension OpeningCommand { var opening: UnlockingOptions? { unlocking } }
 
 protocol CommandOptions: ParsableArguments {
   var home: String? { get }
@@ -88,6 +88,4 @@ extension ArgumentHelp {
   fileprivate static var yes: ArgumentHelp { "Answer yes where the command would ask whether to go on." }
 }
 
-extension NameSpecification {
-  fileprivate static var quiet: NameSpecification { [.long, .customShort("q")] }
-}
+extension NameSpecification { fileprivate static var quiet: NameSpecification { [.long, .customShort("q")] } }

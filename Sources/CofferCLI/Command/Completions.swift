@@ -61,8 +61,7 @@ enum Completions {
   static let accounts = CompletionKind.custom { words, _, prefix in
     list(words) { context in
       let items = try context.silentItems()
-      return Set(
-        try words.dropFirst().flatMap { try items.names(of: $0, prefix: beginning(prefix)) }.filter { !$0.isEmpty })
+      return Set(try words.dropFirst().flatMap { try items.names(of: $0, prefix: beginning(prefix)) }.filter { !$0.isEmpty })
     }
   }
 
@@ -126,14 +125,9 @@ enum Completions {
     LibraryNotices.bootstrap(quiet: true)
     do {
       // In the form that finds an item: one name is one line, and none moves the cursor or turns the line around.
-      return try find(
-        Context(
-          home: value(of: "--home", words), vault: value(of: "--vault", words), quiet: true)
-      ).sorted()
-        .map(Printable.line)
-    } catch {
-      return []
-    }
+      let context = try Context(home: value(of: "--home", words), vault: value(of: "--vault", words), quiet: true)
+      return try find(context).sorted().map(Printable.line)
+    } catch { return [] }
   }
 
   /// A shell gives letters other than English ones no meaning.
@@ -154,10 +148,6 @@ extension Context {
   /// environment.
   fileprivate func silentItems() throws -> VaultItems {
     if let items = try agentItems() { return items }
-    let sources = CredentialSources(self)
-    var credentials = Credentials()
-    if let path = ProcessEnvironment.value("COFFER_KEY_FILE") { credentials.keyFile = try sources.keyFile(path) }
-    if let path = ProcessEnvironment.value("COFFER_IDENTITY") { credentials.identity = try sources.identity(path) }
-    return try items(openedWith: credentials)
+    return try items(openedWith: CredentialSources(self).fromEnvironment(withPassphrase: false))
   }
 }

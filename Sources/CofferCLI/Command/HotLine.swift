@@ -5,7 +5,7 @@ internal import ArgumentParser
 ///
 /// ArgumentParser stays the only description of the options: it reads every other line and makes every error. A test
 /// compares both on the same lines.
-protocol HotCommand: Command {
+protocol HotCommand: OpeningCommand {
   /// Takes its words and options from `line`, and sets every option; false if a word is missing or wrong.
   mutating func take(_ line: inout HotLine) -> Bool
 }

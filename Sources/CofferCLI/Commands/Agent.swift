@@ -11,7 +11,7 @@ struct AgentCommand: ParsableCommand {
     commandName: "agent", abstract: "Manage the agent, which keeps the vault unlocked for your shells.",
     discussion: """
       'coffer unlock' starts it if none runs. It serves only programs of the same user, and hands out items, never the vault's \
-      key. It locks each vault after a time without use, after a working day, and when the machine was suspended.
+      key. It locks each vault after a time without use, after a working day, and after the machine was suspended.
       """,
     subcommands: [AgentRunCommand.self, AgentInstallCommand.self, AgentStopCommand.self])
 }

@@ -1,8 +1,6 @@
 internal import ArgumentParser
-internal import Coffer
 internal import CofferStorage
 internal import CofferPlatform
-internal import CofferPostgres
 internal import CofferTerminal
 internal import FoundationEssentials
 internal import SystemPackage
@@ -39,7 +37,7 @@ struct UserFolders {
 
   init() throws {
     guard let home = ProcessEnvironment.value("HOME").map({ FilePath($0) }), home.isAbsolute else {
-      throw Failure.usage("HOME names no folder", try: "HOME=/home/you")
+      throw Failure.usage("HOME is not the path of a folder", try: "HOME=/home/you")
     }
     func base(_ name: String, _ fallback: String) -> FilePath {
       ProcessEnvironment.value(name).map { FilePath($0) }.flatMap { $0.isAbsolute ? $0 : nil } ?? home.appending(fallback)
@@ -56,9 +54,7 @@ struct ServiceFile {
   private let name: String
   private static let largest = 64 * 1024
 
-  init(_ file: FilePath, _ text: String, as name: String = "file") {
-    (self.file, self.text, self.name) = (file, text, name)
-  }
+  init(_ file: FilePath, _ text: String, as name: String = "file") { (self.file, self.text, self.name) = (file, text, name) }
 
   /// False if it exists already.
   ///

@@ -2,9 +2,7 @@ internal import ArgumentParser
 internal import Coffer
 internal import CofferLogin
 internal import CofferStorage
-internal import CofferPlatform
 internal import CofferTerminal
-internal import FoundationEssentials
 
 struct LoginChoice: ParsableArguments {
   @Argument(help: "The host; optional if there is only one.", completion: Completions.hosts) var host: String?
@@ -39,14 +37,10 @@ struct LogoutCommand: OpeningCommand {
     guard !gone.isEmpty else { throw AuthAccounts.nobody(host) }
     for login in gone { revoke(try accounts.name(of: login), accounts.items, context) }
     let next = try accounts.remove(gone)
-    for login in gone {
-      context.note("logged out of \(Printable.line(login.host)), account \(Printable.line(login.account))")
-    }
+    for login in gone { context.note("logged out of \(Printable.line(login.host)), account \(Printable.line(login.account))") }
     if let next { context.note("\(Printable.line(next)) is the active account now") }
   }
-}
 
-extension LogoutCommand {
   /// Never throws: the logout continues, and a note names a token that the server still accepts.
   private func revoke(_ name: ItemName, _ items: VaultItems, _ context: Context) {
     do {
@@ -61,14 +55,14 @@ extension LogoutCommand {
   }
 }
 
-struct TokenCommand: OpeningCommand {
+struct TokenCommand: HotCommand {
   static let configuration = CommandConfiguration(
     commandName: "token", abstract: "Print the token of a host's active account; renew it if it expired.",
     discussion: """
-      If nobody is logged in, prints what git gets for the host: an item of https://HOST or of HOST. A pipe gets exactly the \
-      token's bytes; a terminal also gets a newline. Exits with 1 if there is neither, or the token has expired and nothing \
-      renews it; with 77 if the server refuses to renew it; with 75 if the server cannot be reached. If many processes ask at \
-      once, only one asks the server.
+      If nobody is logged in, prints the value that git gets for the host: an item of https://HOST or of HOST. A pipe gets \
+      exactly the token's bytes; a terminal also gets a newline. Exits with 1 if there is neither, or the token has expired and \
+      nothing renews it; with 77 if the server refuses to renew it; with 75 if the server cannot be reached. If many processes \
+      ask at once, only one asks the server.
       """)
 
   @OptionGroup var chosen: LoginChoice
@@ -79,14 +73,10 @@ struct TokenCommand: OpeningCommand {
   func perform(_ context: Context) throws {
     let accounts = AuthAccounts(items: try context.itemsToRead())
     let (host, account, token) = try accounts.token(chosen.checkedHost(), chosen.account, fresh: fresh)
-    if options.json {
-      return try JSONText.write(JSONText.encode(["account": account, "host": host]), "token", token.bytes)
-    }
+    if options.json { return try JSONText.write(JSONText.encode(["account": account, "host": host]), "token", token.bytes) }
     try Output.value(token.bytes)
   }
-}
 
-extension TokenCommand: HotCommand {
   mutating func take(_ line: inout HotLine) -> Bool {
     var chosen = LoginChoice()
     (chosen.host, chosen.account) = (line.word(), line.value("--account"))

@@ -1,5 +1,4 @@
 internal import ArgumentParser
-internal import Coffer
 internal import CofferFormats
 internal import CofferLogin
 internal import CofferPlatform
@@ -9,14 +8,11 @@ internal import CofferVault
 internal import FoundationEssentials
 
 struct ServerOptions: ParsableArguments {
-  @Option(help: ArgumentHelp("The issuer's https URL, which lists the server's endpoints.", valueName: "url"))
-  var issuer: String?
+  @Option(help: ArgumentHelp("The issuer's https URL, which lists the server's endpoints.", valueName: "url")) var issuer: String?
   @Option(help: ArgumentHelp("Your client id at the server.", valueName: "id")) var clientID: String?
-  @Option(help: ArgumentHelp("A file with the client's secret, if it has one.", valueName: "path"))
-  var clientSecretFile: String?
+  @Option(help: ArgumentHelp("A file with the client's secret, if it has one.", valueName: "path")) var clientSecretFile: String?
   @Option(help: ArgumentHelp("A scope to ask for; may be repeated.", valueName: "scope")) var scope: [String] = []
-  @Option(help: ArgumentHelp("Trust only the certificates in this PEM file for the issuer.", valueName: "path"))
-  var ca: String?
+  @Option(help: ArgumentHelp("Trust only the certificates in this PEM file for the issuer.", valueName: "path")) var ca: String?
 
   func validate() throws {
     guard ca == nil || issuer != nil else { throw ValidationError("--ca needs --issuer") }
@@ -31,9 +27,7 @@ struct ServerOptions: ParsableArguments {
     guard let path = clientSecretFile else { return nil }
     let read = try SecretReader.file(path, limit: 4096, what: "the client's secret")
     let secret = try read.withoutTrailingNewline(.lineFeedOrCRLF)
-    guard secret.count > 0 else {
-      throw Failure.usage("the client secret's file is empty", try: "the secret, and nothing else")
-    }
+    guard secret.count > 0 else { throw Failure.usage("the client secret's file is empty", try: "the secret, and nothing else") }
     return SecretForm(secret)
   }
 }
@@ -54,13 +48,11 @@ struct LoginCommand: OpeningCommand {
   @Argument(help: .hidden) var surplus: [String] = []
   @Option(help: ArgumentHelp("The account of the token, if the host has several.", valueName: "name")) var account: String?
   @Flag(help: "Take the token from standard input.") var withToken = false
-  @Option(help: ArgumentHelp("When the token expires: 30d, 12h, 2026-12-31.", valueName: "when"))
-  var expires: String?
+  @Option(help: ArgumentHelp("When the token expires: 30d, 12h, 2026-12-31.", valueName: "when")) var expires: String?
   @Flag(help: "Log in with a code entered on any device.") var device = false
   @Flag(help: "Log in with this machine's browser.") var web = false
   @Flag(help: "Open no browser.") var noBrowser = false
-  @Option(
-    help: ArgumentHelp("A name from 'coffer provider', or github, gitlab, google, microsoft.", valueName: "name"))
+  @Option(help: ArgumentHelp("A name from 'coffer provider', or github, gitlab, google, microsoft.", valueName: "name"))
   var provider: String?
   @OptionGroup var server: ServerOptions
   @OptionGroup(title: "Unlocking") var unlocking: UnlockingOptions
@@ -120,16 +112,13 @@ struct LoginCommand: OpeningCommand {
     done(host, account, context)
   }
 
-  /// Whether the vault has the tokens after an unknown outcome: stored ones are not revoked.
-  ///
-  /// - Throws: `unknown` if that cannot be determined.
+  /// Whether the vault has the tokens after an unknown outcome: stored ones are not revoked. Throws `unknown` if it cannot tell.
   private func isStored(
     _ tokens: OAuthTokens, _ accounts: AuthAccounts, _ host: String, _ account: String, _ context: Context,
     else unknown: StoreError
   ) throws -> Bool {
     do { return try accounts.holds(tokens, host, account) } catch {
-      context.note(
-        "the server still accepts the new tokens, but the vault could not be read: check with coffer status --logins")
+      context.note("the server still accepts the new tokens, but the vault could not be read: check with coffer status --logins")
       throw unknown
     }
   }
@@ -222,8 +211,7 @@ struct LoginCommand: OpeningCommand {
       }
       return try terminal.secret(Question("Token for \(host)"))
     }
-    let read = try SecretReader.read(
-      STDIN_FILENO, limit: SecretReader.largestValue, what: "the token", place: "standard input")
+    let read = try SecretReader.read(STDIN_FILENO, limit: SecretReader.largestValue, what: "the token", place: "standard input")
     let token = try read.withoutTrailingNewline(.lineFeedOrCRLF)
     guard token.count > 0 else {
       throw Failure.usage("the token is empty", try: "the token on standard input; nothing was stored")

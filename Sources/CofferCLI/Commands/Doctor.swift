@@ -1,10 +1,9 @@
 internal import ArgumentParser
-internal import CofferFormats
 internal import CofferPlatform
 internal import CofferTerminal
 internal import CofferVault
 
-struct DoctorCommand: Command {
+struct DoctorCommand: AskingCommand {
   static let configuration = CommandConfiguration(
     commandName: "doctor", abstract: "Find weaknesses in the protection, and show how to fix them.",
     discussion: """
@@ -13,23 +12,18 @@ struct DoctorCommand: Command {
       recognized by form or randomness. It checks the vault's pages, and all of the vault if an agent holds it unlocked or an \
       option or the environment names a file that opens it. Without --fix nothing is changed or asked. No value is shown. Exits \
       with 0 if nothing was found, notes aside, and otherwise with 2. --fix covers git, docker, curl, aws, gh and preferences. \
-      A file is rewritten only after the vault has given each value back, and its old bytes are overwritten. --keys compares a \
+      It rewrites a file only after reading each value back from the vault, and overwrites the old bytes. --keys compares a \
       program's declared keys (StorageRouter.schema, as JSON) with the stored ones. It reports secrets in the plain store, \
       values of another type, values without a declared key or under a previous name, and preferences in the vault.
       """)
 
-  static var idleOptions: Set<String> { [] }
-
   @Flag(help: "Show every finding with its cure, and each plain-text secret.") var all = false
   @Flag(help: "Move plain-text secrets into the vault, asking for each; --yes moves all.") var fix = false
-  @Option(
-    help: ArgumentHelp(
-      "Only compare this schema's keys with the stored ones; - is standard input.", valueName: "file"))
+  @Option(help: ArgumentHelp("Only compare this schema's keys with the stored ones; - is standard input.", valueName: "file"))
   var keys: String?
   @Flag(help: "With --keys: only the plain store; needs no vault.") var plain = false
   @OptionGroup var router: RouterOptions
   @OptionGroup(title: "Unlocking") var unlocking: UnlockingOptions
-
   @OptionGroup var options: AnswerOptions
 
   /// Without --fix and --keys the vault is opened only if a file with its secret is named.
@@ -87,7 +81,6 @@ struct DoctorCommand: Command {
       }
   }
 
-  /// Empty without any.
   private static func secrets(_ secrets: [PlainSecrets], _ display: Display) -> String {
     let count = secrets.reduce(0) { $0 + $1.count }
     guard count > 0 else { return "" }

@@ -8,12 +8,11 @@ struct InitCommand: Command {
     commandName: "init", abstract: "Create a vault.",
     discussion: """
       Asks for a passphrase twice, or takes it from the options and variables that unlock a vault. With --new-key-file alone, \
-      that file opens the vault and no passphrase is asked for. A key file left there by an interrupted init is used, and a \
+      that file opens the vault and no passphrase is asked for. If an interrupted init left a key file there, it is used, and a \
       note says so. A typed passphrase also unlocks the vault, as 'coffer unlock' does.
       """)
 
-  @Option(help: ArgumentHelp("A label for this way to unlock.", valueName: "text"))
-  var label: String = ""
+  @Option(help: ArgumentHelp("A label for this way to unlock.", valueName: "text")) var label: String = ""
   @Flag(help: "Also create a recovery code, and print it.") var recoveryCode = false
   @OptionGroup(title: "The new secret") var new: NewSecretOptions
   @OptionGroup(title: "Secrets that exist") var existing: UnlockingOptions
@@ -25,6 +24,7 @@ struct InitCommand: Command {
     try context.checkIsNoMirror()
     try context.checkName()
     try context.places.vault.checkIsFree()
+    try context.checkNewFolder()
     try ExpectedVault.checkNewVault()
     try NewSecrets(new: new, context: context).claimInput()
   }
@@ -53,10 +53,7 @@ struct InitCommand: Command {
     }
     withExtendedLifetime(keyFile) {}
     var unlocked: Duration?
-    if let typed {
-      var keeper = AgentKeeper(context)
-      unlocked = keeper.keep(typed)
-    }
+    if let typed { unlocked = AgentKeeper.keep(typed, context) }
     try answer(vault, wantsCode, unlocked, context)
   }
 
@@ -67,7 +64,7 @@ struct InitCommand: Command {
       let advice = "keep its passphrase, key file or recovery code safe: nothing else opens it"
       context.done(
         unlocked.map { "Vault created and unlocked for \(Moment.sentence($0.components.seconds))." }
-          ?? "Vault created at \(vault.place.short). \(advice.prefix(1).uppercased() + advice.dropFirst()).",
+          ?? "Vault created at \(vault.place.short). \(advice.asSentence).",
         elsewhere: "created a vault at \(vault.place); \(advice)")
     }
     if wantsCode {
@@ -77,8 +74,8 @@ struct InitCommand: Command {
       if options.json { return }
     }
     guard context.offersMore else { return }
-    if !wantsCode { Output.message("To add a recovery code later: coffer vault slot add --recovery-code") }
-    Output.next([("coffer set github.com/ada", "stores a password"), ("coffer help", "shows the rest")])
+    if !wantsCode { Output.message("To add a recovery code later: \(CommandText.coffer) vault slot add --recovery-code") }
+    Output.next([("\(CommandText.coffer) set github.com/ada", "stores a password"), ("coffer help", "shows the rest")])
   }
 
   private func isCodeWanted(_ context: Context) throws -> Bool {

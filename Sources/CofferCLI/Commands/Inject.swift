@@ -20,25 +20,22 @@ struct InjectCommand: OpeningCommand {
 
   private var isInput: Bool { input == nil || input == "-" }
 
-  func claimInput(_ context: Context) throws {
-    if isInput { try context.input.claim(for: "the template") }
-  }
+  func claimInput(_ context: Context) throws { if isInput { try context.input.claim(for: "the template") } }
 
   func perform(_ context: Context) throws {
-    let text = try isInput ? fromInput() : fromFile(input ?? "-", context)
-    let template = try Template(text, place: isInput ? "standard input" : input ?? "-")
+    let place = isInput ? "standard input" : input ?? "-"
+    let text =
+      try isInput
+      ? SecretReader.read(0, limit: SecretReader.largestValue, what: "the template", place: place) : fromFile(place)
+    let template = try Template(text, place: place)
     let values = try References(template.references, context)
     let result = try template.filled(text, with: values)
     guard let output, output != "-" else { return try Output.value(result) }
     try SecretOutputFile.write(result, to: output)
   }
 
-  private func fromInput() throws -> SecretBytes {
-    try SecretReader.read(0, limit: SecretReader.largestValue, what: "the template", place: "standard input")
-  }
-
   /// A template has references and no secrets: other readers do not matter.
-  private func fromFile(_ path: String, _ context: Context) throws -> SecretBytes {
+  private func fromFile(_ path: String) throws -> SecretBytes {
     let content = try PlainFile.read(path, limit: SecretReader.largestValue)
     return try content.bytes.withUnsafeBytes { try SecretBytes(copying: $0) }
   }

@@ -7,6 +7,8 @@ struct PassphraseChange {
   let slot: String?
   let new: NewSecretOptions
   let keepsKey: Bool
+  /// Whether a typed passphrase also unlocks the vault in the agent.
+  var unlocks = false
 
   func perform(_ vault: borrowing UnlockedVault, _ context: Context, json: Bool) throws {
     let slots = try vault.slots()
@@ -17,8 +19,11 @@ struct PassphraseChange {
     let secrets = NewSecrets(new: new, context: context)
     let report = try context.showing(.rotating) { progress in
       try secrets.usingPassphrase(withKeyFile: changed.summary.kind == .passphraseAndKeyFile) { credentials in
-        try vault.changePassphrase(
+        let kept = try credentials.copied()
+        let made = try vault.changePassphrase(
           to: credentials, ofSlot: changed.summary.id, key: keepsKey ? .kept : .renewed, progress: progress.show)
+        if unlocks, !new.hasPassphrase { AgentKeeper.keep(kept, context) }
+        return made
       }
     }
     report.noteAdded(to: slots, context)

@@ -3,7 +3,6 @@ internal import CofferLogin
 internal import CofferPlatform
 internal import CofferStorage
 internal import CofferTerminal
-internal import CofferVault
 
 struct ProviderCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
@@ -19,11 +18,11 @@ struct ProviderCommand: ParsableCommand {
 
 struct ProviderAddCommand: OpeningCommand {
   static let configuration = CommandConfiguration(
-    commandName: "add", abstract: "Name a server, by its issuer or as a known one.",
+    commandName: "add", abstract: "Name a server, by its issuer or as a built-in one.",
     discussion: """
-      Known are github, gitlab, google and microsoft, whose endpoints are public and fixed; --as says which one a host is. Any \
-      other server's issuer is asked for the endpoints at each login. If there is a vault, it is opened to store the client's \
-      secret, and to remove the previous one of that name.
+      github, gitlab, google and microsoft are built in: their endpoints are public and fixed, and --as picks one for a host. \
+      For any other server, each login asks the issuer for the endpoints. If there is a vault, it is opened to store the \
+      client's secret, and to remove the previous one of that name.
       """)
 
   @Argument(help: "The host to log in to, or another name.") var name: String
@@ -36,8 +35,7 @@ struct ProviderAddCommand: OpeningCommand {
   func perform(_ context: Context) throws {
     let name = try StoredName.check(name, as: "name")
     guard let client = server.clientID, !client.isEmpty else {
-      throw Failure.usage(
-        "a client id is missing", try: "--client-id ID, the id of a program registered at the server")
+      throw Failure.usage("a client id is missing", try: "--client-id ID, the id of a program registered at the server")
     }
     let place: LoginServer.Place
     if let issuer = server.issuer {

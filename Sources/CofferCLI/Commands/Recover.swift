@@ -7,8 +7,9 @@ struct RecoverCommand: Command {
   static let configuration = CommandConfiguration(
     commandName: "recover", abstract: "Open the vault with its recovery code, and set a new passphrase.",
     discussion: """
-      Asks for the code, then twice for the new passphrase. Case, spaces and hyphens of the code are ignored. Everything is \
-      sealed under a new key. The code still opens the vault; 'coffer vault slot add --recovery-code' creates another.
+      Asks for the code, then twice for the new passphrase. Case, spaces and hyphens of the code are ignored. The vault is \
+      encrypted again with a new key, and the recovery code stays valid. 'coffer vault slot add --recovery-code' creates \
+      another. A typed passphrase also unlocks the vault, as 'coffer unlock' does.
       """)
 
   @Option(help: ArgumentHelp("Take the recovery code from this file.", valueName: "path")) var recoveryFile: String?
@@ -34,13 +35,17 @@ struct RecoverCommand: Command {
     let vault = try opened(locked, context)
     let lacksPassphrase = try !vault.slots().contains { $0.summary.kind.hasPassphrase }
     guard lacksPassphrase, slot == nil else {
-      return try PassphraseChange(slot: slot, new: new, keepsKey: false).perform(vault, context, json: options.json)
+      let change = PassphraseChange(slot: slot, new: new, keepsKey: false, unlocks: true)
+      return try change.perform(vault, context, json: options.json)
     }
-    let added = try NewSecrets(new: new, context: context).using { credentials in try vault.addSlot(credentials, label: "") }
+    let added = try NewSecrets(new: new, context: context).using { credentials in
+      let kept = try credentials.copied()
+      let made = try vault.addSlot(credentials, label: "")
+      if new.isEmpty { AgentKeeper.keep(kept, context) }
+      return made
+    }
     let invitation = try vault.invitation()
-    if options.json {
-      return try Output.json(["slot": added.id.description, "invitation": invitation.description])
-    }
+    if options.json { return try Output.json(["slot": added.id.description, "invitation": invitation.description]) }
     context.done(
       "new passphrase; the recovery code still works",
       elsewhere: "the new passphrase opens the vault from now on (slot \(added.id))")

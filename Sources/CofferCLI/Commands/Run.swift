@@ -1,5 +1,4 @@
 internal import ArgumentParser
-internal import CofferPlatform
 internal import CofferTerminal
 
 struct RunCommand: OpeningCommand {
@@ -8,12 +7,12 @@ struct RunCommand: OpeningCommand {
     abstract: "Run a command with secrets in variables, descriptors or memory files.",
     usage: "coffer run [options] [--] COMMAND [WORDS …]",
     discussion: """
-      A reference is coffer://service/account, with /attribute after it for anything but the value; each part is \
+      A reference is coffer://service/account, with /attribute at its end for a part other than the value; each part is \
       percent-encoded. A variable of this environment that is a reference is resolved too. All references are read before the \
       command starts: if one is missing, expired or locked, nothing starts. The command replaces this process, so its signals \
-      and its exit status are its own; with --mask it is a child, and both are passed through. Secrets that unlock the vault \
-      are not passed on. Coffer's own exit statuses are those of env(1): 125 if nothing was started, 126 if the command cannot \
-      be executed, 127 if it is not found.
+      and its exit status are its own; with --mask it is a child, and both are passed through. Secrets that unlock the vault are \
+      not passed on. Coffer's own exit statuses are those of env(1): 125 if nothing was started, 126 if the command cannot be \
+      executed, 127 if it is not found.
       """, aliases: ["exec"])
 
   @Option(
@@ -26,8 +25,7 @@ struct RunCommand: OpeningCommand {
       "A file of NAME=value lines, whose references are resolved; - is standard input.",
       valueName: "path"))
   var envFile: [String] = []
-  @Option(
-    help: ArgumentHelp("A descriptor, 3 or more, from which the command reads the value.", valueName: "n=reference"))
+  @Option(help: ArgumentHelp("A descriptor, 3 or more, from which the command reads the value.", valueName: "n=reference"))
   var fd: [String] = []
   @Option(
     help: ArgumentHelp("Set a variable to the path of a memory file with the value.", valueName: "name=reference"),
@@ -50,8 +48,7 @@ struct RunCommand: OpeningCommand {
   /// They take the next word unless they contain a `=`.
   private static let valued: Set = [
     "--env", "-e", "--env-file", "--fd", "--file", "--netrc", "--passphrase-fd", "--passphrase-file", "--key-file",
-    "--recovery-file",
-    "--identity", "--invitation", "--min-generation", "--home", "--vault",
+    "--recovery-file", "--identity", "--invitation", "--min-generation", "--home", "--vault",
   ]
 
   /// The words of a line, with `--` before the command to start, if it was omitted.

@@ -9,9 +9,7 @@ struct SchemaReport {
   let plain: Bool
   let router: RouterOptions
 
-  func claimInput(_ context: Context) throws {
-    if schema == "-" { try context.input.claim(for: "the schema") }
-  }
+  func claimInput(_ context: Context) throws { if schema == "-" { try context.input.claim(for: "the schema") } }
 
   func perform(_ context: Context) throws {
     let comparison = try SchemaComparison(SchemaFile.read(schema), ShellRouter(router, context), withVault: !plain)

@@ -1,10 +1,8 @@
 internal import ArgumentParser
 internal import Coffer
-internal import CofferAgent
 internal import CofferPlatform
 internal import CofferSecretService
 internal import CofferTerminal
-internal import CofferVault
 internal import Dispatch
 internal import Synchronization
 
@@ -49,10 +47,10 @@ struct SecretServiceRunCommand: Command {
   static let configuration = CommandConfiguration(
     commandName: "run", abstract: "Answer programs that ask for secrets, in this process.",
     discussion: """
-      It holds no key: the agent does. While the vault is locked, a request waits: for this machine's secret (COFFER_KEY_FILE, \
-      COFFER_PASSPHRASE_FILE, $CREDENTIALS_DIRECTORY/coffer.passphrase), then for the program of --prompt, then for 'coffer \
-      unlock' at a terminal. After --patience it is refused as locked. Exits with 73 if another provider has the name, and with \
-      75 if the bus goes away.
+      The agent holds the key, not this process. While the vault is locked, a request waits: for this machine's secret \
+      (COFFER_KEY_FILE, COFFER_PASSPHRASE_FILE, $CREDENTIALS_DIRECTORY/coffer.passphrase), then for the program of --prompt, \
+      then for 'coffer unlock' at a terminal. After --patience it is refused as locked. Exits with 73 if another provider has \
+      the name, and with 75 if the bus goes away.
       """)
 
   @Flag(help: "Take the name from another provider, if it allows that.") var replace = false

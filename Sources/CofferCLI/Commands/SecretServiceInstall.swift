@@ -17,8 +17,7 @@ struct SecretServiceInstallCommand: Command {
 
   @Flag(help: "Print the files instead.") var print = false
   @Flag(help: "Replace files that differ.") var replace = false
-  @Flag(help: "Remove these files. Items stay in the vault; a running service goes on.")
-  var remove = false
+  @Flag(help: "Remove these files. Items stay in the vault; a running service keeps running.") var remove = false
   @OptionGroup var waiting: WaitingOptions
   @OptionGroup var options: AnswerOptions
 
@@ -45,7 +44,7 @@ struct SecretServiceInstallCommand: Command {
     var count = 0
     for file in try ServiceFiles(context).files([]) {
       guard let current = try file.current() else { continue }
-      guard ServiceFiles.isOurs(current) else {
+      guard current.contains("coffer"), current.contains("secret") else {
         throw StoreError(
           .refused, "the file belongs to another provider", place: file.file.string, cure: "look at it; it was not changed")
       }
@@ -85,7 +84,6 @@ struct ServiceFiles {
   }
 
   static let unit = "coffer-secret-service.service"
-  var activation: FilePath { activation(of: SecretServiceProvider.busName) }
 
   private func activation(of name: String) -> FilePath {
     folders.data.appending("dbus-1").appending("services").appending(name + ".service")
@@ -94,7 +92,7 @@ struct ServiceFiles {
 
   /// The program that the bus starts on demand; nil if nothing is installed.
   func installed() throws -> (program: String, isThere: Bool)? {
-    guard let text = try ServiceFile(activation, "").current(),
+    guard let text = try ServiceFile(activation(of: SecretServiceProvider.busName), "").current(),
       let value = text.split(separator: "\n").lazy.compactMap({ String($0).rest(after: "Exec=") }).first,
       case let words = ActivationCommand.words(value),
       let command = words.firstRange(of: ["secret-service", "run"]), command.lowerBound > words.startIndex
@@ -102,8 +100,6 @@ struct ServiceFiles {
     let program = words[command.lowerBound - 1]
     return (program, FileFacts.exists(FilePath(program)))
   }
-
-  static func isOurs(_ text: String) -> Bool { text.contains("coffer") && text.contains("secret") }
 
   /// - Parameter arguments: the options of `run`.
   func files(_ arguments: [String]) throws -> [ServiceFile] {
@@ -126,9 +122,7 @@ struct ServiceFiles {
     files.append(
       ServiceFile(
         folders.config.appending("systemd").appending("user").appending(Self.unit),
-        SystemdUnit(
-          secretService: words, variables: variables, busName: SecretServiceProvider.busName
-        ).text))
+        SystemdUnit(secretService: words, variables: variables, busName: SecretServiceProvider.busName).text))
     if FileFacts.exists(Self.portals) {
       files.append(
         ServiceFile(
@@ -156,15 +150,9 @@ struct SecretServiceStatusCommand: Command {
 
   func perform(_ context: Context) throws {
     let report = try Report(context)
-    if options.json {
-      try Output.json(report)
-    } else {
-      try Sheet.show(report.rows)
-    }
+    if options.json { try Output.json(report) } else { try Sheet.show(report.rows) }
     guard report.process != nil else {
-      throw StoreError(
-        .notFound, "no program answers requests for secrets", place: report.bus ?? "no bus",
-        cure: report.cure)
+      throw StoreError(.notFound, "no program answers requests for secrets", place: report.bus ?? "no bus", cure: report.cure)
     }
   }
 
@@ -246,9 +234,7 @@ struct SecretServiceShareCommand: OpeningCommand {
         .notFound, "there is no item to share", key: service, place: context.places.vault.description, cure: "coffer list")
     }
     let changes = found.compactMap { item in
-      SharedItems.changed(item.metadata, isShared: !undo).map {
-        ItemChange.describe(item.name, as: $0, if: item.isUnchanged)
-      }
+      SharedItems.changed(item.metadata, isShared: !undo).map { ItemChange.describe(item.name, as: $0, if: item.isUnchanged) }
     }
     for start in stride(from: 0, to: changes.count, by: 1000) {
       _ = try items.apply(Array(changes[start..<min(start + 1000, changes.count)]))

@@ -1,4 +1,3 @@
-internal import CofferPlatform
 internal import CofferTerminal
 internal import CofferVault
 

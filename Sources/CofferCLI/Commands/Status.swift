@@ -8,7 +8,7 @@ internal import FoundationEssentials
 
 struct StatusCommand: OpeningCommand {
   static let configuration = CommandConfiguration(
-    commandName: "status", abstract: "Show the vault, its last backup, the agent, logins and domains.",
+    commandName: "status", abstract: "Show the vault, its last backup, the agent, logins and preferences.",
     discussion: """
       Only --details and --logins unlock the vault. Logins and the number of items are known while an agent holds it unlocked. \
       Each option shows one part alone. --agent exits with 1 if no agent runs and with 69 if it does not hold the vault; \
@@ -39,8 +39,7 @@ struct StatusCommand: OpeningCommand {
   private func showAll(_ context: Context) throws {
     let domains = try DefaultsDomain.list(in: context.places.defaults).map(\.name)
     let vault: LockedVault?
-    do { vault = try context.lockedVault() } catch let error as StoreError {
-      guard error.kind == .noVault, !context.readsMirror else { throw error }
+    do { vault = try context.lockedVault() } catch let error as StoreError where error.kind == .noVault && !context.readsMirror {
       vault = nil
     }
     let held = try held(context)
@@ -88,7 +87,7 @@ struct StatusCommand: OpeningCommand {
       if let problem = vault.problem { rows.append(["", "problem: \(problem)"]) }
       if let backup { rows.append(["backup", "\(Moment.text(backup.date))  \(backup.path)"]) }
     } else {
-      rows.append(["vault", "none at \(context.places.vault); coffer init creates one"])
+      rows.append(["vault", "none at \(context.places.vault); \(CommandText.coffer) init creates one"])
     }
     rows.append(["agent", answer.agent.summary])
     if let logins = answer.session {
@@ -103,9 +102,7 @@ struct StatusCommand: OpeningCommand {
 
   /// `412 items, 1 expired, 2 expire soon`
   private func contents(_ items: VaultItems) throws -> String {
-    var query = ItemQuery()
-    query.otherThan = LoginItems.pointers
-    let found = try items.find(query)
+    let found = try items.find(ItemQuery(otherThan: LoginItems.pointers))
     let time = LocalTime(), soon = time.now + AuditTime.month.seconds
     var (expired, ending) = (0, 0)
     for position in 0..<found.count {
@@ -119,7 +116,7 @@ struct StatusCommand: OpeningCommand {
   private static let oldBackup = 30.0 * 86_400
 
   private func backup(_ backup: LastBackup?, _ display: Display) -> String {
-    guard let backup else { return Style.yellow.text("none yet", display) + "; coffer backup FILE creates one" }
+    guard let backup else { return Style.yellow.text("none yet", display) + "; \(CommandText.coffer) backup FILE creates one" }
     let time = LocalTime()
     let age = time.ago(backup.date)
     let isOld = time.now.timeIntervalSince(backup.date) > Self.oldBackup
@@ -137,7 +134,7 @@ struct StatusCommand: OpeningCommand {
       if !context.readsMirror { rows.append(("Backup", self.backup(backup, display))) }
       if let problem = vault.problem { rows.append(("Problem", Style.red.text(Printable.line(problem), display))) }
     } else {
-      rows = [("Vault", "none at \(context.places.vault.short); coffer init creates one")]
+      rows = [("Vault", "none at \(context.places.vault.short); \(CommandText.coffer) init creates one")]
     }
     rows.append(("Agent", answer.agent.short(display)))
     if let logins = answer.session {
@@ -147,7 +144,7 @@ struct StatusCommand: OpeningCommand {
       rows.append(("Logins", active.isEmpty ? "none" : active.joined(separator: ", ")))
     }
     let domains = answer.domains.map(Printable.line)
-    rows.append(("Domains", domains.isEmpty ? "none in \(context.places.defaults)" : domains.joined(separator: ", ")))
+    rows.append(("Preferences", domains.isEmpty ? "none" : domains.joined(separator: ", ")))
     return Sheet.text(rows, display)
   }
 

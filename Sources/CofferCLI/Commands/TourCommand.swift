@@ -10,7 +10,7 @@ struct TourCommand: Command {
     commandName: "tour", abstract: "See the main features at work on real files, step by step.",
     discussion: """
       Creates a vault, stores a token and a toggle through one API, and shows the file of each, how another process reads them, \
-      the effect of a single changed byte, and what a logout leaves. Asks for nothing. Its files are in a folder of their own, \
+      the effect of a single changed byte, and the traces of a logout. Asks for nothing. Its files are in a folder of their own, \
       removed at the end; --home DIR puts them there and keeps them. Every claim is checked: if one does not hold, the exit \
       status is not 0.
       """)
@@ -34,18 +34,14 @@ struct TourCommand: Command {
   }
 
   private func inTemporaryFolder() throws {
-    let home = try Self.temporaryFolder()
+    let parent = FilePath(ProcessEnvironment.value("TMPDIR") ?? "/tmp")
+    var name = Array(parent.appending("coffer-tour-XXXXXX").string.utf8CString)
+    guard mkdtemp(&name) != nil else { throw StoreError(errno: errno, "make a folder for the tour", place: parent) }
+    let home = FilePath(platformString: name)
     let tour = Tour(home: home, keeps: false)
     let outcome = Result { try tour.run() }
     try FileManager.default.removeItem(atPath: home.string)
     tour.deliverSignal()
     try outcome.get()
-  }
-
-  private static func temporaryFolder() throws -> FilePath {
-    let parent = FilePath(ProcessEnvironment.value("TMPDIR") ?? "/tmp")
-    var name = Array(parent.appending("coffer-tour-XXXXXX").string.utf8CString)
-    guard mkdtemp(&name) != nil else { throw StoreError(errno: errno, "make a folder for the tour", place: parent) }
-    return FilePath(platformString: name)
   }
 }

@@ -10,7 +10,7 @@ struct UnlockCommand: OpeningCommand {
     discussion: """
       Starts the agent if none runs, and gives it the secret that opens the vault. --idle and --lifetime hold until it locks; \
       without them the settings agent.idle and agent.lifetime do, else the agent's own times. If the vault is unlocked already, \
-      nothing is asked unless an option says something new. After the third wrong secret, each further one has to wait longer \
+      it asks nothing unless an option has a new value. After the third wrong secret, each further attempt must wait longer \
       (exit status 75).
       """)
 
@@ -44,7 +44,7 @@ struct LockCommand: Command {
   static let configuration = CommandConfiguration(
     commandName: "lock", abstract: "Lock the vault: the agent wipes its keys, and keeps running.",
     discussion: """
-      Locks all vaults; with --vault only that one. Without an agent there is nothing to lock, which is no error.
+      Locks all vaults; with --vault only that one. Without an agent there is nothing to lock; that is not an error.
       """)
 
   @OptionGroup var options: AnswerOptions

@@ -23,8 +23,8 @@ enum VaultDetails {
         "memory",
         answer.memory.unlockedBytes == 0 ? "locked" : "\(answer.memory.unlockedBytes) bytes may reach swap; raise ulimit -l",
       ],
+      ["history", answer.history.meaning],
     ]
-    rows.append(["history", answer.history.meaning])
     rows += answer.slots.map { ["slot", $0.id, $0.opens, Printable.line($0.label)] }
     if answer.oldBytesRemain { rows.append(["old bytes", "still in the file; the next command that writes removes them"]) }
     try Sheet.show(rows)
@@ -71,9 +71,9 @@ enum VaultDetails {
       let keep: Int, trashDays: Int, deleted: Int
 
       var meaning: String {
-        let previous = keep == 0 ? "no previous versions are kept" : "\(keep) previous versions are kept of an item"
+        let previous = keep == 0 ? "no previous versions are kept" : "\(keep) previous versions are kept per item"
         let trash =
-          trashDays == 0 ? "deleted items are gone" : "deleted items can be brought back for \(trashDays) days"
+          trashDays == 0 ? "deleted items cannot be brought back" : "deleted items can be brought back for \(trashDays) days"
         return "\(previous); \(trash), now \(deleted)"
       }
     }

@@ -24,7 +24,7 @@ struct WatchCommand: OpeningCommand {
     for key in keys { try StoredName.check(key) }
     let router = try ShellRouter(router, context)
     var feeds = [(store: "defaults", feed: router.plain.changes)]
-    let vault = plain ? nil : try router.watchedVault()
+    let vault = plain ? nil : try context.vaultStore(service: router.domain)
     if let vault { feeds.append((store: "vault", feed: vault.changes)) }
     // A released store reports no changes.
     try withExtendedLifetime((router, vault)) { try ChangeLines(domain: router.domain, keys: keys, context).run(feeds) }
@@ -42,10 +42,8 @@ final class WatchEnd: Sendable {
     kill(getpid(), SIGTERM)
   }
 
-  /// Does not return.
-  ///
   /// - Parameter held: SIGINT and SIGTERM, held since before there were other threads.
-  /// - Throws: the failure; the signal, if it does not end the process by itself.
+  /// - Throws: always: the failure; the signal, if it does not end the process by itself.
   func wait(_ held: borrowing HeldSignals) throws {
     while true {
       let signal = held.wait()
@@ -75,8 +73,6 @@ final class ChangeLines: Sendable {
   }
 
   /// Watches `feeds`, each with the name of its store, and does not return.
-  ///
-  /// - Throws: the signal, if it does not end the process by itself; errors of printing.
   func run(_ feeds: [(store: String, feed: ChangeFeed)]) throws {
     // Before there are watching threads, so that only this one takes signals.
     let held = HeldSignals([SIGINT, SIGTERM])
@@ -126,11 +122,7 @@ final class ChangeLines: Sendable {
       key = change.name
       self.store = store
       cause = "\(change.cause)"
-      if case .otherProcess(let id) = change.origin {
-        process = id
-      } else {
-        process = getpid()
-      }
+      process = if case .otherProcess(let id) = change.origin { id } else { getpid() }
     }
   }
 }

@@ -85,10 +85,17 @@ final class Context {
     return try terminal.confirm(question)
   }
 
+  /// - Throws: `.refused` for a no: nothing was `done`.
+  func checkAgreed(_ question: String, _ done: String) throws {
+    guard try agrees(question) else {
+      throw Failure(StoreError(.refused, "nothing was \(done)", cure: "y at the question, or --yes"))
+    }
+  }
+
   /// Asks first, unless standard input is a program's.
   func checkRemoval(_ question: String) throws {
     guard try isatty(STDIN_FILENO) != 1 || agrees(question) else {
-      throw Failure.usage("nothing was removed", try: "--yes, or y at the question")
+      throw Failure.usage("nothing was deleted", try: "--yes, or y at the question")
     }
   }
 
@@ -178,6 +185,17 @@ extension VaultPlace {
 }
 
 extension Context {
+  /// Checks the folder of a new vault before anyone is asked for its secrets. A named one may be a home, which nobody should be
+  /// told to close.
+  func checkNewFolder() throws {
+    guard let path = places.vault.path else { return }
+    let folder = path.removingLastComponent(), other = folder.appending("coffer/vault.sqlite").quoted
+    do throws(StoreError) { _ = try TrustedPath.privateFolder(TrustedPath.throughOwnLink(folder)) } catch {
+      guard isVaultNamed, error.cure.hasPrefix("run chmod 700") else { throw error }
+      throw StoreError(.denied, error.what, place: error.place, cure: "choose a new folder of your own: --vault \(other)")
+    }
+  }
+
   /// Shows the progress of `body` until its end; nothing with --quiet, or if a program gets the answer.
   func showing<Result: ~Copyable, Failure>(
     _ work: Progress.Work, _ body: (Progress) throws(Failure) -> Result

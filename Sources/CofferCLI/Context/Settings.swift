@@ -88,7 +88,5 @@ struct Settings {
     }
   }
 
-  private static func unknown(_ name: String, _ what: String) -> String {
-    "the setting \(name) of \(domain) is not \(what)"
-  }
+  private static func unknown(_ name: String, _ what: String) -> String { "the setting \(name) of \(domain) is not \(what)" }
 }

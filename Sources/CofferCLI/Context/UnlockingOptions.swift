@@ -12,27 +12,21 @@ struct UnlockingOptions: ParsableArguments {
   @Option(help: ArgumentHelp("Read the passphrase from this file; - is standard input.", valueName: "path"))
   var passphraseFile: String?
 
-  @Option(help: ArgumentHelp("Open with this key file.", valueName: "path"))
-  var keyFile: String?
+  @Option(help: ArgumentHelp("Open with this key file.", valueName: "path")) var keyFile: String?
 
-  @Option(help: ArgumentHelp("Open with the recovery code in this file.", valueName: "path"))
-  var recoveryFile: String?
+  @Option(help: ArgumentHelp("Open with the recovery code in this file.", valueName: "path")) var recoveryFile: String?
 
-  @Option(help: ArgumentHelp("Open with the identity in this file.", valueName: "path"))
-  var identity: String?
+  @Option(help: ArgumentHelp("Open with the identity in this file.", valueName: "path")) var identity: String?
 
   @Option(
     help: ArgumentHelp(
       "Refuse a vault whose key does not come from this invitation's; may be repeated.", valueName: "PVINV1-…"))
   var invitation: [String] = []
 
-  @Option(
-    help: ArgumentHelp("Refuse a vault older than this generation (see 'coffer status --details').", valueName: "n")
-  )
+  @Option(help: ArgumentHelp("Refuse a vault older than this generation (see 'coffer status --details').", valueName: "n"))
   var minGeneration: UInt64?
 
-  @Flag(help: "Unlock in this process, even if an agent holds the vault.")
-  var noAgent = false
+  @Flag(help: "Unlock in this process, even if an agent holds the vault.") var noAgent = false
 
   var passphraseFd: Int32? { passphraseNumber.map { Int32(clamping: $0) } }
 
@@ -40,14 +34,10 @@ struct UnlockingOptions: ParsableArguments {
     guard passphraseFd == nil || passphraseFile == nil else {
       throw ValidationError("give --passphrase-fd or --passphrase-file, not both")
     }
-    guard invitation.count <= Invitation.most else {
-      throw ValidationError("give at most \(Invitation.most) invitations")
-    }
+    guard invitation.count <= Invitation.most else { throw ValidationError("give at most \(Invitation.most) invitations") }
   }
 
-  var isEmpty: Bool {
-    passphraseFd == nil && passphraseFile == nil && keyFile == nil && recoveryFile == nil && identity == nil
-  }
+  var isEmpty: Bool { passphraseFd == nil && passphraseFile == nil && keyFile == nil && recoveryFile == nil && identity == nil }
 
   /// Whether the agent may serve: nothing else is named.
   var leavesAgent: Bool { isEmpty && !noAgent }

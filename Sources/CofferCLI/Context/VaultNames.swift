@@ -19,8 +19,7 @@ struct VaultNames {
   static func check(_ name: String) throws(Failure) {
     guard !isName(name) else { return }
     throw .usage(
-      "a vault's name has no slash, space or invisible character, does not begin with '.' or '-', and has at most 64 "
-        + "bytes",
+      "a vault's name has no slash, space or invisible character, does not begin with '.' or '-', and has at most 64 bytes",
       try: "work")
   }
 
@@ -57,9 +56,7 @@ struct VaultNames {
       .map { ($0.name, $0.value) }
   }
 
-  func set(_ name: String, to path: String) throws {
-    try Settings.save(.string(path), as: Self.prefix + name, context)
-  }
+  func set(_ name: String, to path: String) throws { try Settings.save(.string(path), as: Self.prefix + name, context) }
 
   func remove(_ name: String) throws {
     guard try path(of: name) != nil else {

@@ -2,6 +2,7 @@ internal import Coffer
 internal import CofferPlatform
 internal import CofferStorage
 internal import CofferTerminal
+internal import CofferVault
 internal import FoundationEssentials
 
 /// Answers cargo's requests from the vault.
@@ -46,17 +47,20 @@ struct CargoProvider {
       }
     }
 
+    private static let ownPrefix = "cargo-registry:"
+
     /// The item's name: as in cargo's own keychains, or as in its configuration.
-    var service: String { words.first ?? "cargo-registry:\(index)" }
+    var service: String { words.first ?? Self.ownPrefix + index }
+
+    /// Whether cargo made the item: neither a logout nor a replacement keeps an old token.
+    static func isOfCargo(_ item: VaultItem) -> Bool { item.name.service.hasPrefix(ownPrefix) }
     var account: String? { words.count > 1 ? words[1] : nil }
   }
 
   /// Nil at the end.
   static func line(from descriptor: Int32) throws -> SecretBytes? {
     // A byte at a time: input after the line is left, and a request has some hundred bytes.
-    let line = try SecretReader.request("cargo's request", of: "cargo", descriptor, limit: largest, step: 1) {
-      $0.last == 0x0A
-    }
+    let line = try SecretReader.request("cargo's request", of: "cargo", descriptor, limit: largest, step: 1) { $0.last == 0x0A }
     return line.count > 0 ? try line.withoutTrailingNewline(.lineFeedOrCRLF) : nil
   }
 
@@ -106,9 +110,8 @@ struct CargoProvider {
     let token = try request.token ?? typed(registry)
     try AuthAccounts.check(token.bytes)
     let items = try context.itemsToRead()
-    // Neither a logout nor a replacement keeps an old token.
     if let there = try HostCredential.first(request.service, request.account, in: items) {
-      try HostCredential.replace(there, of: request.service, with: token, in: items, keeping: 0)
+      try HostCredential.replace(there, with: token, in: items, keeping: Request.isOfCargo(there) ? 0 : nil)
     } else {
       let metadata = ItemMetadata(label: "Token of the registry \(registry)", contentType: "text/plain")
       let name = try ItemName(service: request.service, account: request.account ?? "")
@@ -129,7 +132,8 @@ struct CargoProvider {
     guard let there = try HostCredential.first(request.service, request.account, in: items) else {
       return try refuse(Refusal(kind: "not-found"))
     }
-    try HostCredential.remove(there, of: request.service, in: items, context)
+    let end = Request.isOfCargo(there) ? nil : Trash.end(there, context)
+    try items.remove(there.name, if: there.isUnchanged, keptUntil: end)
     try Output.line("{\"Ok\":{\"kind\":\"logout\"}}")
   }
 

@@ -85,10 +85,7 @@ struct DockerHelper {
     let found: HostCredential?
     do {
       found = try HostCredential.find(DockerConfig.service(of: server), nil, at: Self.origin(of: server), in: items)
-    } catch let error as StoreError {
-      guard error.kind == .expired else { throw error }
-      throw Refusal.notFound
-    }
+    } catch let error as StoreError where error.kind == .expired { throw Refusal.notFound }
     guard let found else { throw Refusal.notFound }
     // Docker takes text of several lines too, such as the JSON key of a registry.
     guard found.secret.bytes.withUnsafeBytes({ UTF8Validity.isValid($0) }) else {
@@ -130,12 +127,8 @@ struct DockerHelper {
 
   static func server(in request: borrowing SecretBytes) throws -> String {
     guard let text = request.withUnsafeBytes({ PlainBytes.text($0) }) else { throw Refusal.noServer }
-    let server = text.split(whereSeparator: \.isNewline).joined().trimmingCharacters
+    let server = text.split(whereSeparator: \.isNewline).joined().trimmedText
     guard !server.isEmpty else { throw Refusal.noServer }
     return server
   }
-}
-
-extension String {
-  fileprivate var trimmingCharacters: String { String(drop(while: \.isWhitespace)).trimmedEnd }
 }

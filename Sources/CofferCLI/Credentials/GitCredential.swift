@@ -112,19 +112,12 @@ struct SecretLines {
   mutating func add(_ key: String, _ secret: SecretForm) { lines.append(("\(key)=", secret)) }
 
   func bytes() throws -> SecretBytes {
-    var bytes = try SecretBytes(zeros: lines.reduce(0) { $0 + $1.text.utf8.count + ($1.secret?.bytes.count ?? 0) + 1 })
-    bytes.withUnsafeMutableBytes { out in
-      var at = 0
-      func put(_ raw: UnsafeRawBufferPointer) {
-        UnsafeMutableRawBufferPointer(rebasing: out[at..<at + raw.count]).copyMemory(from: raw)
-        at += raw.count
-      }
+    try SecretBytes.written { put in
       for (text, secret) in lines {
-        text.utf8Span.span.bytes.withUnsafeBytes(put)
-        secret?.bytes.withUnsafeBytes(put)
-        "\n".utf8Span.span.bytes.withUnsafeBytes(put)
+        text.utf8.forEach(put)
+        secret?.bytes.withUnsafeBytes { $0.forEach(put) }
+        put(UInt8(ascii: "\n"))
       }
     }
-    return bytes
   }
 }

@@ -82,11 +82,11 @@ struct GitHelper {
       lines.add("credential", ready)
       lines.add("ephemeral", "0")
     } else if let password = credential.password, !credential.isExpired {
-      lines.add("username", item.name.account)
+      addUser(of: item, to: &lines)
       lines.add("password", password)
     } else if credential.refreshToken != nil {
       // The password has expired, but another helper can get a fresh one for this.
-      lines.add("username", item.name.account)
+      addUser(of: item, to: &lines)
     } else {
       return false
     }
@@ -95,6 +95,12 @@ struct GitHelper {
     if speaksState { lines.add("state[]", Self.statePrefix + String(item.revision)) }
     try Self.write(lines, of: item)
     return true
+  }
+
+  /// Without a line git asks for the user. An empty one is a user, as git stores it for a URL.
+  private func addUser(of item: VaultItem, to lines: inout SecretLines) {
+    guard !item.name.account.isEmpty || item.name.service.contains("://") else { return }
+    lines.add("username", item.name.account)
   }
 
   private static func write(_ lines: SecretLines, of item: VaultItem) throws {
@@ -135,7 +141,7 @@ struct GitHelper {
   /// A restorable deleted one goes too. If git names the password, one stored in the meantime stays.
   func erase(_ service: String) throws {
     _ = try first(service) { item -> Bool? in
-      try eraseIfRefused(item, service)
+      try eraseIfRefused(item)
       return nil
     }
     for item in try deleted(service)
@@ -146,7 +152,7 @@ struct GitHelper {
 
   /// A login's token is renewed at the next request, if it can be. A person's item goes only with its password, and can be
   /// brought back: a server may refuse git a password that is good elsewhere.
-  private func eraseIfRefused(_ item: VaultItem, _ service: String) throws {
+  private func eraseIfRefused(_ item: VaultItem) throws {
     let isOfGit = item.name.service.contains("://")
     guard isOfGit || message.secrets["password"] != nil else { return }
     guard try isRefused(item, { try GitCredential(item, in: items) }) else { return }
@@ -157,8 +163,10 @@ struct GitHelper {
       try items.apply([.describe(item.name, as: metadata, if: item.isUnchanged, keeping: 0)])
       return
     }
-    guard try HostCredential.remove(item, of: service, in: items, context) else { return }
-    let cure = Trash.end(item, context) == nil ? "" : "; \(CommandText.item("undelete", item.name)) brings it back"
+    let end = isOfGit ? nil : Trash.end(item, context)
+    try items.remove(item.name, if: item.isUnchanged, keptUntil: end)
+    guard !isOfGit else { return }
+    let cure = end == nil ? "" : "; \(CommandText.item("undelete", item.name)) brings it back"
     context.note("the password of \(Printable.line(item.name.description)) was refused, and is deleted\(cure)")
   }
 

@@ -38,9 +38,7 @@ struct GitMessage {
   }
 
   private mutating func add(_ line: UnsafeRawBufferPointer) throws {
-    guard !line.contains(0), !line.contains(0x0D) else {
-      throw Self.damaged("a value contains a NUL or a carriage return")
-    }
+    guard !line.contains(0), !line.contains(0x0D) else { throw Self.damaged("a value contains a NUL or a carriage return") }
     guard let equals = line.firstIndex(of: UInt8(ascii: "=")), equals > 0 else { throw Self.damaged("a line is not key=value") }
     let value = UnsafeRawBufferPointer(rebasing: line[(equals + 1)...])
     guard let key = PlainBytes.text(UnsafeRawBufferPointer(rebasing: line[..<equals])) else {
@@ -72,8 +70,7 @@ extension SecretReader {
   ///
   /// - Parameter step: bytes to read at once, at most.
   static func request(
-    _ what: String, of program: String, _ descriptor: Int32, limit: Int, step: Int,
-    isWhole: (UnsafeRawBufferPointer) -> Bool
+    _ what: String, of program: String, _ descriptor: Int32, limit: Int, step: Int, isWhole: (UnsafeRawBufferPointer) -> Bool
   ) throws -> SecretBytes {
     var buffer = try SecretBytes(zeros: limit)
     var count = 0

@@ -81,16 +81,13 @@ struct HostCredential {
   ) throws -> Found? {
     var seen: Set<ItemName> = []
     func taken(_ found: [VaultItem]) throws -> Found? {
-      for item in found where seen.insert(item.name).inserted {
-        if let found = try body(item) { return found }
-      }
+      for item in found where seen.insert(item.name).inserted { if let found = try body(item) { return found } }
       return nil
     }
     let account = account ?? origin?.user
     if let found = try taken(stored(service, account, in: items)) { return found }
     guard let origin else { return nil }
-    if origin.service != service, origin.service != origin.name,
-      let found = try taken(stored(origin.service, account, in: items))
+    if origin.service != service, origin.service != origin.name, let found = try taken(stored(origin.service, account, in: items))
     {
       return found
     }
@@ -119,32 +116,15 @@ struct HostCredential {
     }.sorted { $0.modified > $1.modified }
   }
 
-  /// Whether `item` is a person's item of a bare host, which a program found by the URL `service`.
-  private static func isBare(_ item: VaultItem, of service: String) -> Bool {
-    !LoginItems.isToken(item) && !item.name.service.contains("://") && service.contains("://")
-  }
-
-  /// Removes `item` for good, but a person's so that it can be brought back. Says whether it was a person's.
-  @discardableResult
-  static func remove(_ item: VaultItem, of service: String, in items: VaultItems, _ context: Context) throws -> Bool {
-    let isBare = isBare(item, of: service)
-    try items.remove(item.name, if: item.isUnchanged, keptUntil: isBare ? Trash.end(item, context) : nil)
-    return isBare
-  }
-
   /// A login keeps nothing that would renew another token, and a person's item its history.
-  static func replace(
-    _ item: VaultItem, of service: String, with secret: SecretForm, in items: VaultItems, keeping: Int? = nil
-  ) throws {
+  static func replace(_ item: VaultItem, with secret: SecretForm, in items: VaultItems, keeping: Int? = nil) throws {
     guard !LoginItems.isToken(item) else {
-      return try AuthAccounts(items: items).store(
-        secret.bytes.duplicate(), item.name.service, item.name.account, expires: nil)
+      return try AuthAccounts(items: items).store(secret.bytes.duplicate(), item.name.service, item.name.account, expires: nil)
     }
     var metadata = item.metadata
     // The description of the previous value does not apply to this one.
     (metadata.expires, metadata.contentType) = (nil, "text/plain")
-    let kept = isBare(item, of: service) ? nil : keeping
-    try items.set(secret.with(metadata), for: item.name, if: item.isUnchanged, keeping: kept)
+    try items.set(secret.with(metadata), for: item.name, if: item.isUnchanged, keeping: keeping)
   }
 
   private static func stored(_ service: String, _ account: String?, in items: VaultItems) throws -> [VaultItem] {

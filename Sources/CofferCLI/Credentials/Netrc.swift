@@ -31,8 +31,7 @@ struct Netrc {
       else {
         throw StoreError(
           .unsupported,
-          "the host, user or token is empty or has a blank, quote or backslash, which programs read differently in "
-            + "a netrc",
+          "the host, user or token is empty or has a blank, quote or backslash, which programs read differently in a netrc",
           key: found.name.description, cure: "coffer run --env or --file hands over any value")
       }
       machines.append((origin.machine, found))

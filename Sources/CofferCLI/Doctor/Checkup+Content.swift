@@ -10,7 +10,8 @@ extension Checkup {
     guard let vault = existingVault else { return [] }
     do {
       try vault.checkPages()
-      let isVerified = try verifiedByAgent() || verifiedHere(vault)
+      // By the agent, if it holds the vault unlocked.
+      let isVerified = try context.agent()?.ask(Calls.verify) != nil || verifiedHere(vault)
       return isVerified ? [] : [unverified(check, vault)]
     } catch let error as StoreError {
       return [.locked, .unproven, .noAgent].contains(error.kind) ? [unverified(check, vault)] : [Finding(check, error)]
@@ -24,13 +25,6 @@ extension Checkup {
     Finding(
       check, .note, "not verified: its pages are intact; checking their content needs a key", place: vault.place.description,
       cure: "coffer vault verify")
-  }
-
-  /// False if no agent holds the vault unlocked.
-  private func verifiedByAgent() throws -> Bool {
-    guard let agent = try context.agent() else { return false }
-    _ = try agent.ask(Calls.verify)
-    return true
   }
 
   /// False if neither an option nor the environment names a secret that can be read repeatedly.
@@ -65,35 +59,28 @@ extension Checkup {
 
 extension Checkup {
   /// Nothing without a bus.
-  func secretService(_ check: String) -> [Finding] {
-    guard ProcessEnvironment.value("DBUS_SESSION_BUS_ADDRESS") != nil || ProcessEnvironment.value("XDG_RUNTIME_DIR") != nil else {
-      return []
-    }
+  func secretService(_ check: String) -> Finding? {
+    let buses = ["DBUS_SESSION_BUS_ADDRESS", "XDG_RUNTIME_DIR"]
+    guard buses.contains(where: { ProcessEnvironment.value($0) != nil }) else { return nil }
     let owner: ProviderOwner?
     // Without a bus, or its library, no program asks.
-    do throws(StoreError) { owner = try SecretServiceProvider.owner() } catch { return [] }
+    do throws(StoreError) { owner = try SecretServiceProvider.owner() } catch { return nil }
     guard let owner else {
-      return [
-        Finding(
-          check, .note, "no program answers requests for secrets, as gh and VS Code make them",
-          cure: "coffer secret-service status; it says what is missing")
-      ]
+      return Finding(
+        check, .note, "no program answers requests for secrets, as gh and VS Code make them",
+        cure: "coffer secret-service status names the missing part")
     }
     guard owner.program == "coffer" else {
-      return [
-        Finding(
-          check, .note, "\(owner) answers requests for secrets",
-          cure: "to use Coffer instead: coffer secret-service install, then end that program")
-      ]
+      return Finding(
+        check, .note, "\(owner) answers requests for secrets",
+        cure: "to use Coffer instead: coffer secret-service install, then end that program")
     }
     // Electron and Chromium look at the desktop's name, not at the bus.
     let desktop = ProcessEnvironment.value("XDG_CURRENT_DESKTOP") ?? ""
-    guard !Self.knownDesktops.contains(where: desktop.uppercased().contains) else { return [] }
-    return [
-      Finding(
-        check, .note, "on this desktop, Chromium and Electron programs such as VS Code use no keyring by default",
-        cure: "start them with --password-store=gnome-libsecret")
-    ]
+    guard !Self.knownDesktops.contains(where: desktop.uppercased().contains) else { return nil }
+    return Finding(
+      check, .note, "on this desktop, Chromium and Electron programs such as VS Code use no keyring by default",
+      cure: "start them with --password-store=gnome-libsecret")
   }
 
   /// Desktops on which Chromium asks by itself. Source: Chromium, docs/linux/password_storage.md.

@@ -22,49 +22,41 @@ extension Checkup {
           cure: "raise the limit: 'ulimit -l 8192', LimitMEMLOCK=8M for a service, or memlock in limits.conf(5)"))
     }
     if coffer_core_limit() != 0 {
-      findings.append(
-        Finding(check, .warning, "core dumps could not be disabled", cure: "ulimit -c 0"))
+      findings.append(Finding(check, .warning, "core dumps could not be disabled", cure: "ulimit -c 0"))
     }
     return findings
   }
 
   /// Secrets in the environment, and the modes of the files that it names.
   func environment(_ check: String) -> [Finding] {
+    func exposed(_ name: String, _ cure: String) -> Finding {
+      Finding(check, .warning, "\(name) is in the environment, where every program started from there can read it", cure: cure)
+    }
     var findings: [Finding] = []
     do {
       if try EnvironmentPassphrase.use() != nil {
-        findings.append(
-          Finding(
-            check, .warning, "COFFER_PASSPHRASE is in the environment, where every program started from there can read it",
-            cure: "COFFER_PASSPHRASE_FILE with a file of mode 0600, or coffer unlock"))
+        findings.append(exposed("COFFER_PASSPHRASE", "COFFER_PASSPHRASE_FILE with a file of mode 0600, or coffer unlock"))
       }
-    } catch { context.note("whether COFFER_PASSPHRASE is set is unknown: there was no memory for it") }
+    } catch { context.note("could not check whether COFFER_PASSPHRASE is set: out of memory") }
     if file == nil, ProcessEnvironment.value("PGPASSWORD") != nil {
-      findings.append(
-        Finding(
-          check, .warning, "PGPASSWORD is in the environment, where every program started from there can read it",
-          cure: "the password in ~/.pgpass, with mode 0600"))
+      findings.append(exposed("PGPASSWORD", "the password in ~/.pgpass, with mode 0600"))
     }
-    for name in ["COFFER_PASSPHRASE_FILE", "COFFER_KEY_FILE", "COFFER_IDENTITY"] {
-      guard let path = ProcessEnvironment.value(name), path != "-" else { continue }
-      var facts = stat()
-      if stat(path, &facts) != 0 {
-        findings.append(
-          Finding(check, .problem, "the file of \(name) is missing", place: path, cure: "correct \(name), or unset it"))
-      } else if facts.st_mode & S_IFMT == S_IFREG, facts.st_mode & 0o077 != 0 {
-        findings.append(
-          Finding(check, .problem, "the file of \(name) can be read by other users", place: path, cure: "chmod 600 \(path)"))
-      } else if facts.st_uid != geteuid(), facts.st_uid != 0 {
-        findings.append(
-          Finding(
-            check, .problem, "the file of \(name) belongs to user \(facts.st_uid)", place: path, cure: "use one of your own"))
-      } else if name == "COFFER_IDENTITY", facts.st_mode & S_IFMT == S_IFREG {
-        do throws(StoreError) { _ = try Credentials.identity(at: FilePath(path)) } catch {
-          findings.append(Finding(check, error))
-        }
-      }
+    return findings + ["COFFER_PASSPHRASE_FILE", "COFFER_KEY_FILE", "COFFER_IDENTITY"].compactMap { look(check, atFileOf: $0) }
+  }
+
+  private func look(_ check: String, atFileOf name: String) -> Finding? {
+    guard let path = ProcessEnvironment.value(name), path != "-" else { return nil }
+    func problem(_ what: String, _ cure: String) -> Finding {
+      Finding(check, .problem, "the file of \(name) \(what)", place: path, cure: cure)
     }
-    return findings
+    var facts = stat()
+    guard stat(path, &facts) == 0 else { return problem("is missing", "correct \(name), or unset it") }
+    let isRegular = facts.st_mode & S_IFMT == S_IFREG
+    if isRegular, facts.st_mode & 0o077 != 0 { return problem("can be read by other users", "chmod 600 \(path)") }
+    if facts.st_uid != geteuid(), facts.st_uid != 0 { return problem("belongs to user \(facts.st_uid)", "use one of your own") }
+    guard name == "COFFER_IDENTITY", isRegular else { return nil }
+    do throws(StoreError) { _ = try Credentials.identity(at: FilePath(path)) } catch { return Finding(check, error) }
+    return nil
   }
 
   /// Checks that property lists can be read, and that no other user can write them.
@@ -78,10 +70,8 @@ extension Checkup {
     var facts = stat()
     let isThere = domain.file.withPlatformString { stat($0, &facts) } == 0
     guard isThere, facts.st_mode & 0o022 != 0 else {
-      do throws(StoreError) {
-        _ = try context.domainAsItLies(domain.name)
-        return nil
-      } catch { return Finding(check, error) }
+      do throws(StoreError) { _ = try context.domainAsItLies(domain.name) } catch { return Finding(check, error) }
+      return nil
     }
     return Finding(
       check, .problem, "other users can write the preferences", place: domain.file.string,

@@ -18,7 +18,7 @@ extension Checkup {
     func finding(_ severity: Finding.Severity, _ what: String, _ cure: String) -> Finding {
       Finding(check, severity, what, place: place, cure: cure)
     }
-    var findings = wire(report, finding) + standbys(report, finding)
+    var findings = [wire(report, finding), standbys(report, finding)].compactMap(\.self)
     if report.isSuperuser {
       findings.append(
         finding(
@@ -41,45 +41,35 @@ extension Checkup {
       + report.keptCopies.map { copy in
         let name = copy.description.drop { $0 != "#" }.dropFirst()
         return Finding(
-          check, .warning, "a copy of an earlier state: whatever opened the vault then still opens it", place: copy.description,
+          check, .warning, "a copy of an earlier state: the vault's secrets of that time still open it", place: copy.description,
           cure: "DROP SCHEMA coffer_\(name) CASCADE in psql, once it is not needed")
       }
   }
 
-  private func wire(_ report: ServerReport, _ finding: (Finding.Severity, String, String) -> Finding) -> [Finding] {
-    guard !report.isThisMachine else { return [] }
+  private func wire(_ report: ServerReport, _ finding: (Finding.Severity, String, String) -> Finding) -> Finding? {
+    guard !report.isThisMachine else { return nil }
     guard report.isEncrypted else {
-      return [
-        finding(
-          .problem,
-          "the connection is not encrypted: an eavesdropper sees a password, sealed bytes, and when items are read",
-          "sslmode=verify-full in the place, and TLS on the server")
-      ]
+      return finding(
+        .problem, "the connection is not encrypted: an eavesdropper sees a password, sealed bytes, and when items are read",
+        "sslmode=verify-full in the place, and TLS on the server")
     }
-    guard !report.provesHost else { return [] }
-    return [
-      finding(
-        .warning, "the server's host is not verified: an impostor could receive a password",
-        "sslmode=verify-full in the place, with sslrootcert")
-    ]
+    guard !report.provesHost else { return nil }
+    return finding(
+      .warning, "the server's host is not verified: an impostor could receive a password",
+      "sslmode=verify-full in the place, with sslrootcert")
   }
 
-  private func standbys(_ report: ServerReport, _ finding: (Finding.Severity, String, String) -> Finding) -> [Finding] {
+  private func standbys(_ report: ServerReport, _ finding: (Finding.Severity, String, String) -> Finding) -> Finding? {
     if report.acknowledgesEarly {
-      return [
-        finding(
-          report.allowsEarly ? .warning : .problem,
-          "the server acknowledges commits before they are durable"
-            + (report.allowsEarly ? ", and the place allows for that" : ", and the vault is not written"),
-          "synchronous_commit and fsync on")
-      ]
+      return finding(
+        report.allowsEarly ? .warning : .problem,
+        "the server acknowledges commits before they are durable"
+          + (report.allowsEarly ? ", and the place allows for that" : ", and the vault is not written"),
+        "synchronous_commit and fsync on")
     }
-    guard report.standbys > 0, report.awaitedStandbys == 0 else { return [] }
-    return [
-      finding(
-        .warning,
-        "the server does not wait for its standbys: one that takes over may lack commits and is refused as rolled back",
-        "synchronous_standby_names in the server's settings")
-    ]
+    guard report.standbys > 0, report.awaitedStandbys == 0 else { return nil }
+    return finding(
+      .warning, "the server does not wait for its standbys: one that takes over may lack commits and is refused as rolled back",
+      "synchronous_standby_names in the server's settings")
   }
 }

@@ -26,7 +26,8 @@ struct Checkup {
       // After the agent, which performs this check, and may lock because of its findings.
       ("agent", agent), ("content", content), ("sockets", sockets),
       ("file system", fileSystem), ("memory", memory), ("environment", environment), ("preferences", preferences),
-      ("secret service", secretService), ("plain secrets", { SecretSearch(context: context).findings($0) }), ("editing", editing),
+      ("secret service", { [secretService($0)].compactMap(\.self) }),
+      ("plain secrets", { SecretSearch(context: context).findings($0) }), ("editing", editing),
     ]
   }
 
@@ -45,7 +46,9 @@ struct Checkup {
   private func vault(_ check: String) -> [Finding] {
     do {
       let vault = try found.get()
-      let cheap = vault.slots.filter(Self.isCheap)
+      let cheap = vault.slots.filter {
+        $0.mebibytes > 0 && PassphraseCost(passes: $0.passes, mebibytes: $0.mebibytes).isBelow(.floor)
+      }
       return cheap.map { slot in
         Finding(
           check, .warning,
@@ -61,52 +64,43 @@ struct Checkup {
     } catch { return [] }
   }
 
-  private static func isCheap(_ slot: SlotSummary) -> Bool {
-    slot.mebibytes > 0 && PassphraseCost(passes: slot.passes, mebibytes: slot.mebibytes).isBelow(.floor)
-  }
-
   private func pins(_ check: String) -> [Finding] {
+    guard let vault = existingVault else { return [] }
+    let place = vault.place.description
     do throws(StoreError) {
-      guard let vault = existingVault else { return [] }
       let memory = try vault.pinMemory()
       if let expected = memory.expected, expected != vault.id {
-        return [
-          Finding(
-            check, .problem, "another vault was expected here: \(expected)", place: vault.place.description,
-            cure: "coffer vault pin show; coffer vault pin accept, if this one is right")
-        ]
+        let cure = "coffer vault pin show; coffer vault pin accept, if this one is right"
+        return [Finding(check, .problem, "another vault was expected here: \(expected)", place: place, cure: cure)]
       }
       try vault.checkAge()
-      let unwritable = unwritablePins(check)
-      guard let known = memory.invitation else {
-        return unwritable + [
-          Finding(
-            check, .note, "this machine has not seen the vault before, so an older copy would not be noticed",
-            place: vault.place.description, cure: "any command that unlocks it")
-        ]
-      }
-      guard let given = vault.options.invitations.map(\.epoch).max(), given < known.epoch else { return unwritable }
-      return unwritable + [
-        Finding(
-          check, .note,
-          "COFFER_EXPECT_VAULT has an invitation of key epoch \(given), and the vault's key is of epoch \(known.epoch): "
-            + "where nothing newer is known, a user removed since could pass",
-          place: vault.place.description, cure: "coffer vault pin show prints the current invitation")
-      ]
+      return [unwritablePins(check), unseen(check, memory.invitation, vault)].compactMap(\.self)
     } catch { return [Finding(check, error)] }
   }
 
+  private func unseen(_ check: String, _ known: Invitation?, _ vault: LockedVault) -> Finding? {
+    guard let known else {
+      return Finding(
+        check, .note, "this machine has not seen the vault before, so an older copy would not be noticed",
+        place: vault.place.description, cure: "any command that unlocks it")
+    }
+    guard let given = vault.options.invitations.map(\.epoch).max(), given < known.epoch else { return nil }
+    return Finding(
+      check, .note,
+      "COFFER_EXPECT_VAULT has an invitation of key epoch \(given), and the vault's key is of epoch \(known.epoch): "
+        + "where nothing newer is known, a user removed since could pass",
+      place: vault.place.description, cure: "coffer vault pin show prints the current invitation")
+  }
+
   /// A vault on a server can be read without writable pins, and so can a read-only file.
-  private func unwritablePins(_ check: String) -> [Finding] {
-    if let file, access(file.string, W_OK) != 0 { return [] }
+  private func unwritablePins(_ check: String) -> Finding? {
+    if let file, access(file.string, W_OK) != 0 { return nil }
     var folder = places.state.appending("pins")
     while FileFacts.isAbsent(folder), folder.lastComponent != nil { folder.removeLastComponent() }
-    guard access(folder.string, W_OK) != 0 else { return [] }
-    return [
-      Finding(
-        check, .warning, "the pins cannot be written: later, an older copy would not be noticed",
-        place: folder.string, cure: "XDG_STATE_HOME or COFFER_HOME on a writable disk")
-    ]
+    guard access(folder.string, W_OK) != 0 else { return nil }
+    return Finding(
+      check, .warning, "the pins cannot be written: later, an older copy would not be noticed",
+      place: folder.string, cure: "XDG_STATE_HOME or COFFER_HOME on a writable disk")
   }
 
   /// Nil if it cannot be opened, which the check of the vault reports.
@@ -124,14 +118,13 @@ struct Checkup {
     }
     return drafts
       + Self.unfinished(check, [folder, ".", places.defaults] + [SecretSearch(context: context).home].compactMap(\.self))
-      + Self.entries(of: folder).compactMap { entry in
+      + Self.entries(of: folder).filter { entry in
+        entry.hasPrefix("\(name).before-") && !entry.hasSuffix("-wal") && !entry.hasSuffix("-shm")
+      }.map { entry in
         let path = folder.appending(entry).string
-        if entry.hasPrefix("\(name).before-"), !entry.hasSuffix("-wal"), !entry.hasSuffix("-shm") {
-          return Finding(
-            check, .warning, "a copy of an earlier state: whatever opened the vault then still opens it", place: path,
-            cure: "rm \(path), once it is not needed")
-        }
-        return nil
+        return Finding(
+          check, .warning, "a copy of an earlier state: the vault's secrets of that time still open it", place: path,
+          cure: "rm \(path), once it is not needed")
       }
   }
 
@@ -187,8 +180,7 @@ struct Checkup {
       guard FileFacts.exists(places.defaults), case let type = try NetworkFileSystem.type(of: places.defaults),
         let name = Self.withoutExchange[type] ?? NetworkFileSystem.names[type]
       else { return [] }
-      let what =
-        "the preferences are on \(name): what another program saves while a list is replaced may be lost"
+      let what = "the preferences are on \(name): another program's change may be lost while a list is replaced"
       return [Finding(check, .note, what, place: places.defaults.string, cure: "XDG_CONFIG_HOME on a local disk")]
     } catch { return [Finding(check, error)] }
   }

@@ -29,7 +29,7 @@ final class DoctorFix {
     guard context.yes || Terminal() != nil else {
       throw Failure(
         StoreError(
-          .refused, "there is no terminal to ask what to move into the vault",
+          .refused, "there is no terminal to ask which secrets to move into the vault",
           cure: "a terminal, or --yes for all of it; nothing was changed"))
     }
     for file in files { try move(file) }

@@ -17,17 +17,10 @@ struct GitHelperSetting {
     self.init(context, program: found)
   }
 
-  init(_ context: Context, program: String) {
-    self.context = context
-    helper = Self.value(program: program)
-  }
+  init(_ context: Context, program: String) { (self.context, helper) = (context, Self.value(program: program)) }
 
   /// The helper on PATH.
-  static var found: String? {
-    do throws(Failure) { return try Executable.find(ByteWord(name), path: ProcessEnvironment.word("PATH")).text } catch {
-      return nil
-    }
-  }
+  static var found: String? { ProgramPath.find(name) }
 
   /// The value for the helper at `program`: its path, unless even a cron job finds it by name.
   static func value(program: String) -> String {
@@ -52,8 +45,7 @@ struct GitHelperSetting {
     guard values.suffix(after: \.isEmpty) != [helper] || !values.contains("") else { return }
     // An empty value cancels the values before it.
     for value in ["", helper] { try GitConfig.add(value, to: key) }
-    let setting = "git now asks only coffer for \(host): \(key)"
-    context.done(setting, elsewhere: setting)
+    context.told("git now asks only coffer for \(host): \(key)")
   }
 
   private static func isStore(_ value: String) -> Bool { value == "store" || value.hasPrefix("store ") }
@@ -67,8 +59,7 @@ struct GitHelperSetting {
     } else {
       try GitConfig.add(helper, to: key)
     }
-    let setting = "git now asks coffer: git config --global --add \(key) \(Self.quoted(helper))"
-    context.done(setting, elsewhere: setting)
+    context.told("git now asks coffer: git config --global --add \(key) \(Self.quoted(helper))")
   }
 
   /// Removes useless settings, and limits each `store` to the servers in its files: git writes each used password to all its

@@ -1,6 +1,7 @@
 internal import CofferFormats
 internal import CofferMemory
 internal import CofferPlatform
+internal import CofferTerminal
 internal import CofferVault
 internal import SystemPackage
 
@@ -15,11 +16,6 @@ struct ScrubbedFile: ~Copyable {
   /// The limit in bytes: more than a thousand entries.
   private static let largest = 1 << 20
 
-  private init(_ path: FilePath, _ descriptor: Int32, _ status: FileStatus, _ text: consuming SecretBytes) {
-    (self.path, self.descriptor, self.status) = (path, descriptor, status)
-    self.text = text
-  }
-
   /// - Throws: `.denied` for another user's file, a read-only file, and anything but a file; `.tooLarge`.
   static func open(_ given: FilePath) throws -> ScrubbedFile {
     let path = try target(of: given)
@@ -31,7 +27,7 @@ struct ScrubbedFile: ~Copyable {
         throw StoreError(.denied, "it does not belong to this user", place: path.string, cure: "find out who created it")
       }
       let text = try SecretFile.read(descriptor, limit: largest, what: "the file", place: path.string)
-      return ScrubbedFile(path, descriptor, status, text)
+      return ScrubbedFile(path: path, text: text, status: status, descriptor: descriptor)
     } catch {
       close(descriptor)
       throw error
@@ -41,12 +37,7 @@ struct ScrubbedFile: ~Copyable {
   deinit { close(descriptor) }
 
   private static func target(of path: FilePath) throws(StoreError) -> FilePath {
-    let found = path.withPlatformString { path -> String? in
-      guard let real = realpath(path, nil) else { return nil }
-      defer { free(real) }
-      return String(cString: real)
-    }
-    guard let found else { throw StoreError(errno: errno, "find the file", place: path) }
+    guard let found = GivenPath.realPath(path) else { throw StoreError(errno: errno, "find the file", place: path) }
     return FilePath(found)
   }
 
@@ -85,7 +76,7 @@ struct ScrubbedFile: ~Copyable {
     guard isThere, now.isEqual(to: text) else {
       throw StoreError(
         .conflict, "another program wrote the file meanwhile", place: path.string,
-        cure: "coffer doctor --fix again; what was read is in the vault; the file is as that program left it")
+        cure: "coffer doctor --fix again; the entries read so far are in the vault; the file is as that program left it")
     }
   }
 

@@ -41,9 +41,7 @@ struct SecretMove {
 
   func run() throws {
     let opened: ScrubbedFile
-    do { opened = try ScrubbedFile.open(file.path) } catch {
-      return try tell(file.path.string, Self.reason(error))
-    }
+    do { opened = try ScrubbedFile.open(file.path) } catch { return try tell(file.path.string, Self.reason(error)) }
     guard let entries = try entries(opened.text, opened.path.string) else { return }
     let chosen = try choose(entries, try wayBarred(opened.text, opened.path.string))
     guard !chosen.isEmpty else { return }
@@ -215,11 +213,6 @@ struct GitLock: ~Copyable {
   private let file: FilePath
   private let signals: HeldSignals
 
-  private init(_ file: FilePath, _ signals: consuming HeldSignals) {
-    self.file = file
-    self.signals = signals
-  }
-
   /// Locks the file at `path`, which is no symbolic link: git follows one first.
   ///
   /// - Throws: `.conflict` if git has the lock; `.io`, `.denied` if none can be made.
@@ -234,7 +227,7 @@ struct GitLock: ~Copyable {
         cure: "coffer doctor --fix again; if no git is running, a killed one left \(file.string): remove it first")
     }
     close(descriptor)
-    return GitLock(file, signals)
+    return GitLock(file: file, signals: signals)
   }
 
   consuming func end() {}

@@ -30,7 +30,7 @@ struct SecretSearch {
         let file = looked.file
         if let reason = looked.unseen {
           return Finding(
-            check, .warning, "whether \(file.owner) in the clear is unknown: \(reason)", place: file.path.string,
+            check, .warning, "could not check whether \(file.owner) in the clear: \(reason)", place: file.path.string,
             cure: "look at the file by hand")
         }
         let cure = file.format == nil ? file.cure : "coffer doctor --fix; or \(file.cure)"
@@ -184,7 +184,7 @@ enum SecretSigns {
       !bytes.contains(where: { $0 <= 0x20 || $0 > 0x7E || $0 == UInt8(ascii: "/") || $0 == UInt8(ascii: ".") })
     else { return isToken(value) }
     // A UUID names something and opens nothing.
-    guard !isUUID(value) else { return false }
+    guard value.utf8.count != 36 || value.split(separator: "-").map(\.utf8.count) != [8, 4, 4, 4, 12] else { return false }
     let isHex = value.allSatisfy(\.isHexDigit)
     guard value.contains(where: \.isNumber), value.contains(where: \.isLetter) else { return false }
     return isHex ? bytes.count >= 32 && entropy(bytes) > leastHexEntropy : entropy(bytes) > leastEntropy
@@ -193,10 +193,6 @@ enum SecretSigns {
   /// A JSON Web Token: three parts of base64url, the first of which begins with `{"`. Source: RFC 7519.
   private static func isToken(_ value: String) -> Bool {
     value.hasPrefix("eyJ") && value.split(separator: ".").count == 3 && !value.contains(" ")
-  }
-
-  private static func isUUID(_ value: String) -> Bool {
-    value.utf8.count == 36 && value.split(separator: "-").map(\.utf8.count) == [8, 4, 4, 4, 12]
   }
 
   private static func entropy(_ bytes: [UInt8]) -> Double {

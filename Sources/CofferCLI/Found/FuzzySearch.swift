@@ -65,3 +65,11 @@ struct FuzzySearch {
     return best
   }
 }
+
+extension VaultItem {
+  /// Whether `text` is in its name, its label or an attribute, ignoring case.
+  func has(_ text: String) -> Bool {
+    let texts = [name.description, metadata.label] + metadata.attributes.flatMap { [$0.key, $0.value] }
+    return texts.contains { $0.lowercased().contains(text.lowercased()) }
+  }
+}

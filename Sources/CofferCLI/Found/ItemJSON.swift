@@ -2,7 +2,7 @@ internal import CofferTerminal
 internal import CofferVault
 internal import FoundationEssentials
 
-/// An item's description without its value.
+/// Without the value.
 struct ItemJSON: Encodable {
   let service: String, account: String
   /// Only for a field of an item.

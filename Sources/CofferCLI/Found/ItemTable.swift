@@ -1,5 +1,4 @@
 internal import CofferFormats
-internal import CofferPlatform
 internal import CofferTerminal
 internal import CofferVault
 internal import FoundationEssentials
@@ -18,9 +17,7 @@ enum ItemTable {
   }
 
   /// Each as it comes to a program, so that only some are held at once.
-  private static func show(
-    _ count: Int, json: Bool, _ fields: [ItemName: [String]], _ item: (Int) throws -> VaultItem
-  ) throws {
+  private static func show(_ count: Int, json: Bool, _ fields: [ItemName: [String]], _ item: (Int) throws -> VaultItem) throws {
     if json { return try showJSON(count, fields, item) }
     if Output.isTerminal { return try table((0..<count).map(item), fields).show() }
     for start in stride(from: 0, to: count, by: chunk) {
@@ -28,14 +25,10 @@ enum ItemTable {
     }
   }
 
+  /// A list of keys has the same columns.
   private static func row(_ item: VaultItem) -> [String] {
-    row(
-      item.name.description, store: "vault", label: item.metadata.label, modified: item.modified,
-      expires: item.metadata.expires)
-  }
-
-  static func row(_ name: String, store: String, label: String = "", modified: Date? = nil, expires: Date? = nil) -> [String] {
-    [name, store, label, modified.map(Moment.text) ?? "", expires.map(Moment.text) ?? ""]
+    let expires = item.metadata.expires.map(Moment.text) ?? ""
+    return [item.name.description, "vault", item.metadata.label, Moment.text(item.modified), expires]
   }
 
   private static func showJSON(_ count: Int, _ fields: [ItemName: [String]], _ item: (Int) throws -> VaultItem) throws {

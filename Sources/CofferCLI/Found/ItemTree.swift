@@ -7,8 +7,6 @@ struct ItemTree {
   private let fields: [ItemName: [String]]
   private let display: Display
 
-  /// Prints the tree; at a terminal it fits the width and ends with the number of items.
-  ///
   /// - Parameter items: in display order; a part takes the place of its first item.
   static func show(_ items: [VaultItem], _ fields: [ItemName: [String]]) throws {
     let display = Display.output

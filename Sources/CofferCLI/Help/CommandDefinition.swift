@@ -23,9 +23,7 @@ struct CommandDefinition {
   }
 
   private struct Family: ParsableCommand {}
-  private struct VersionedFamily: ParsableCommand {
-    static let configuration = CommandConfiguration(version: "coffer")
-  }
+  private struct VersionedFamily: ParsableCommand { static let configuration = CommandConfiguration(version: "coffer") }
 
   var configuration: CommandConfiguration { type.configuration }
   var name: String { words.joined(separator: " ") }

@@ -14,7 +14,7 @@ extension Example {
       Example("copy the current code", "coffer otp github.com/ada --clip"),
     ],
     "list": [
-      Example("every secret and preference", "coffer list"),
+      Example("every secret and preference; ⏱ marks a one-time code, ⚿2 two fields", "coffer list"),
       Example("the accounts of one service", "coffer list github.com"),
       Example("the next items to expire", "coffer list --expiring 30d --sort expires"),
       Example("folders, services and accounts as a tree", "coffer list --tree"),
@@ -51,7 +51,10 @@ extension Example {
       Example("an item's versions, the newest first", "coffer history github.com/ada"),
       Example("the versions of a field", "coffer history bank/ann --field pin"),
     ],
-    "revert": [Example("return an item to revision 1", "coffer revert github.com/ada 1")],
+    "revert": [
+      Example("return an item to its previous version", "coffer revert github.com/ada"),
+      Example("return an item to revision 1", "coffer revert github.com/ada 1"),
+    ],
     "undelete": [Example("bring an item back, with its fields", "coffer undelete github.com/ada")],
     "vault prune": [
       Example("versions replaced or deleted long ago", "coffer vault prune --older-than 90d"),
@@ -82,9 +85,7 @@ extension Example {
     ],
     "vault invite": [Example("the invitation for another person", "coffer vault invite")],
     "vault log": [Example("the newest entries", "coffer vault log --limit 20")],
-    "vault join": [
-      Example("a vault shared with you", "coffer vault join /mnt/team/vault.sqlite --identity ~/me.identity")
-    ],
+    "vault join": [Example("a vault shared with you", "coffer vault join /mnt/team/vault.sqlite --identity ~/me.identity")],
     "vault slot": [Example("ways to unlock the vault", "coffer vault slot list")],
     "vault slot list": [Example("ways to unlock the vault", "coffer vault slot list")],
     "vault slot add": [
@@ -102,7 +103,7 @@ extension Example {
       Example("update it after each commit, until Control-C", "coffer vault mirror ~/mirrors/team --follow"),
     ],
     "restore": [Example("the old vault is kept beside it", "coffer restore ~/vault-2026-11-01.backup")],
-    "vault repair": [Example("mend a damaged header from its copy", "coffer vault repair")],
+    "vault repair": [Example("repair a damaged header from its copy", "coffer vault repair")],
     "vault pin": [Example("this machine's memory of the vault", "coffer vault pin show")],
     "vault pin show": [Example("this machine's memory of the vault", "coffer vault pin show")],
     "vault pin accept": [Example("an older copy, put back on purpose", "coffer vault pin accept")],
@@ -123,9 +124,7 @@ extension Example {
     "helper docker": [Example("a request of docker", "echo https://index.docker.io/v1/ | coffer helper docker get")],
     "helper aws": [Example("for credential_process in ~/.aws/config", "coffer helper aws work")],
     "helper kubectl": [Example("for the user's exec in ~/.kube/config", "coffer helper kubectl k8s.example.com ada")],
-    "helper askpass": [
-      Example("a question of ssh", "coffer helper askpass 'Enter passphrase for /home/ada/.ssh/id:'")
-    ],
+    "helper askpass": [Example("a question of ssh", "coffer helper askpass 'Enter passphrase for /home/ada/.ssh/id:'")],
     "helper cargo": [Example("as cargo starts it", "coffer helper cargo --cargo-plugin")],
     "helper keyring": [
       Example("a request of pip", "coffer helper keyring get https://pypi.example.com/simple/ ada"),

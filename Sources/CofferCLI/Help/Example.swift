@@ -4,10 +4,7 @@ struct Example {
   let purpose: String
   let line: String
 
-  init(_ purpose: String, _ line: String) {
-    self.purpose = purpose
-    self.line = line
-  }
+  init(_ purpose: String, _ line: String) { (self.purpose, self.line) = (purpose, line) }
 
   /// A group's are those of some of its commands.
   static func of(_ path: String) -> [Example] { all[path] ?? [] }

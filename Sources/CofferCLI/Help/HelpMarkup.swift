@@ -71,17 +71,14 @@ enum HelpMarkup {
     let width = TextWidth.of(display)
     switch self {
     case .title(let text): return Style.bold.text(text + ":", display)
-    case .usage(let text):
-      return Style.bold.text("Usage:", display) + " " + TextWidth.wrap(text, to: width - 7, hanging: 7)
+    case .usage(let text): return Style.bold.text("Usage:", display) + " " + TextWidth.wrap(text, to: width - 7, hanging: 7)
     case .paragraph(let text):
       let lines = text.split(separator: "\n").map { TextWidth.wrap(String($0), to: width) }
       return Self.styled(lines.joined(separator: "\n"), display)
     case .list(let items):
-      return Self.styled(
-        items.map { "- " + TextWidth.wrap($0, to: width - 2, hanging: 2) }.joined(separator: "\n"), display)
+      return Self.styled(items.map { "- " + TextWidth.wrap($0, to: width - 2, hanging: 2) }.joined(separator: "\n"), display)
     case .table(let rows):
-      return Self.styled(
-        TextWidth.definitions(rows.map { ($0.0.replacing("`", with: ""), $0.1) }, to: width), display)
+      return Self.styled(TextWidth.definitions(rows.map { ($0.0.replacing("`", with: ""), $0.1) }, to: width), display)
     case .code(let lines): return lines.map { "  " + $0 }.joined(separator: "\n")
     case .examples(let examples): return Self.text(examples, for: display)
     }

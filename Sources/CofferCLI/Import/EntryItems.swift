@@ -197,8 +197,7 @@ struct EntryItems {
       }
       names.insert(name)
       let form = field.secret.with(ItemMetadata(contentType: field.isFile ? "application/octet-stream" : "text/plain"))
-      items.append(
-        ImportedItem(name: try item.field(named: name), form: form, created: entry.created, modified: entry.modified))
+      items.append(ImportedItem(name: try item.field(named: name), form: form, created: entry.created, modified: entry.modified))
       if field.isOtherSeed { leftOut.append(LeftOut(Self.shown(entry), part: name, LeftOut.otherCodes)) }
     }
   }

@@ -1,5 +1,4 @@
 internal import ArgumentParser
-internal import Coffer
 internal import CofferFormats
 internal import CofferStorage
 internal import CofferTerminal
@@ -70,11 +69,7 @@ enum ImportFormat: String, ExpressibleByArgument, CaseIterable {
     default: []
     }
   }
-}
 
-// MARK: Parsing
-
-extension ImportFormat {
   /// The entries of a text file. If a program writes several kinds of files, the first character tells them apart.
   func entries(in text: borrowing SecretBytes, place: String) throws -> ImportedEntries {
     let first = text.withUnsafeBytes { $0.first { $0 > 0x20 } }
@@ -91,11 +86,7 @@ extension ImportFormat {
     default: return try CSVEntries.read(text, layouts: layouts, place: place)
     }
   }
-}
 
-// MARK: Recognition
-
-extension ImportFormat {
   /// The format of `file`, if its content leaves no doubt.
   static func recognized(in file: borrowing SecretBytes, place: String) throws -> ImportFormat? {
     let columns: [String]

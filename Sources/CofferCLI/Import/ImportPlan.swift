@@ -53,18 +53,27 @@ struct ImportPlan {
     }
     let left = [Self.count(counts[0], "entry", "entries"), Self.count(counts[1], "part")]
     let out = zip(counts, left).filter { $0.0 > 0 }.map(\.1).joined(separator: " and ")
+    let (verb, done) = added == 0 && replaced > 0 ? ("replace", "replaced") : ("import", "imported")
     return
       (isEmpty
       ? "nothing to import" + there
-      : (isTrial ? "would import " : "imported ") + Self.count(added + replaced, "item")
-        + (replaced > 0 ? ", of which \(grouped(replaced)) replaced existing ones" : "")
+      : (isTrial ? "would \(verb) " : "\(done) ") + Self.count(added + replaced, "item")
+        + (added > 0 && replaced > 0 ? ": \(grouped(added)) new, \(grouped(replaced)) replaced" : "")
         + (kept > 0 ? "; \(grouped(kept)) \(choice.stays)" : "")) + (out.isEmpty ? "" : "; \(out) left out")
   }
 
-  /// The items that exist already, and each such field without its item.
-  var taken: [ItemName] {
-    let items = Set(report.kept.lazy.filter(\.field.isEmpty))
-    return report.kept.filter { $0.field.isEmpty || !items.contains($0.item) }
+  var taken: [ItemName] { Self.whole(report.kept) }
+
+  /// The items among `names`, and each field without its item.
+  static func whole(_ names: [ItemName]) -> [ItemName] {
+    let items = Set(names.lazy.filter(\.field.isEmpty))
+    return names.filter { $0.field.isEmpty || !items.contains($0.item) }
+  }
+
+  /// The number of `names` without a date, which `newer` takes for older.
+  func undated(_ names: [ItemName]) -> Int {
+    let dated = Set(source.items.lazy.filter { $0.modified != nil && !$0.isPrevious }.map(\.name))
+    return names.count { !dated.contains($0) }
   }
 
   /// A row for each item, and for a field whose item is not imported itself.
@@ -89,23 +98,19 @@ struct ImportPlan {
   private static func items(_ names: some Sequence<ItemName>) -> Int { names.reduce(0) { $0 + ($1.field.isEmpty ? 1 : 0) } }
 
   private static func count(_ number: Int, _ noun: String) -> String { count(number, noun, noun + "s") }
-  private static func count(_ number: Int, _ one: String, _ many: String) -> String {
-    "\(grouped(number)) \(number == 1 ? one : many)"
-  }
-}
+  private static func count(_ n: Int, _ one: String, _ many: String) -> String { "\(grouped(n)) \(n == 1 ? one : many)" }
 
-extension ImportPlan {
   /// What a person has left to do.
   var advice: [String] {
     var advice: [String] = []
     switch source.format {
     case .pass, .gopass:
-      let hosts = report.added.filter { $0.field.isEmpty && Self.host(of: $0) != nil }
-      if let name = hosts.first, let host = Self.host(of: name) {
-        let new = name.account.isEmpty ? host : "\(host)/\(name.account)"
+      let moves = report.added.compactMap { name in top(of: name).map { (old: name, new: $0) } }
+      if let (old, new) = moves.first {
+        let more = moves.count - 1
         advice.append(
-          "git does not find \(Self.count(hosts.count, "item")) below a folder; for example, "
-            + "'\(CommandText.item("rename", name, new))' makes it the login of \(host)")
+          "git does not find logins in a folder; '\(CommandText.item("rename", old, new))' moves this one out"
+            + (more == 0 ? "" : "; \(Self.count(more, "other item")) need\(more == 1 ? "s" : "") the same"))
       }
     case .json, .bitwarden, .onePassword, .keepass, .chrome, .firefox:
       if source.place != "standard input" { advice.append("\(source.place) still holds the secrets in plain text; delete it") }
@@ -114,11 +119,20 @@ extension ImportPlan {
     return advice
   }
 
-  /// The name of a host that is a service's last folder.
-  private static func host(of name: ItemName) -> String? {
-    let parts = name.service.split(separator: "/")
-    guard parts.count > 1, let host = parts.last, host.contains("."), host.first != ".", host.last != "." else { return nil }
-    return String(host)
+  /// The name that git finds, for an entry in a folder: `web/github.com/ada`, or `web/github.com` with its user if that is known.
+  private func top(of name: ItemName) -> String? {
+    guard name.field.isEmpty else { return nil }
+    let parts = name.service.split(separator: "/").map(String.init)
+    if parts.count > 1, let host = parts.last, Self.isHost(host) {
+      return name.account.isEmpty ? host : "\(host)/\(name.account)"
+    }
+    guard Self.isHost(name.account), !parts.contains(where: Self.isHost) else { return nil }
+    let user = source.items.first { $0.name == name && !$0.isPrevious }?.form.metadata.attributes["user"] ?? ""
+    return user.isEmpty || user.contains("/") ? name.account : "\(name.account)/\(user)"
+  }
+
+  private static func isHost(_ text: String) -> Bool {
+    text.contains(".") && text.first != "." && text.last != "." && !text.contains("@")
   }
 }
 

@@ -6,8 +6,6 @@ internal import CofferVault
 struct MergePlanText {
   let report: MergeReport
 
-  init(_ report: MergeReport) { self.report = report }
-
   /// Whether the remarks fit on a screen.
   var isShort: Bool { remarks.count <= 12 }
 
@@ -30,9 +28,7 @@ struct MergePlanText {
       (report.renamed.count, "renamed"), (report.deleted.count, "deleted"), (report.aligned, "aligned"),
       (report.leftOut.count, "left out"),
     ].filter { $0.0 > 0 }.map { "\(grouped($0.0)) \($0.1)" }
-    guard !report.isEmpty else {
-      return "nothing to merge" + (parts.isEmpty ? "" : ": " + parts.joined(separator: ", "))
-    }
+    guard !report.isEmpty else { return "nothing to merge" + (parts.isEmpty ? "" : ": " + parts.joined(separator: ", ")) }
     return (isTrial ? "would merge: " : "merged: ") + parts.joined(separator: ", ")
   }
 
@@ -70,20 +66,7 @@ struct MergePlanText {
   private var leftOut: [(reason: String, number: Int)] {
     MergeReport.Reason.allCases.map { reason in (reason.words, report.leftOut.count { $0.reason == reason }) }.filter { $0.1 > 0 }
   }
-}
 
-extension MergeReport.Reason {
-  fileprivate var words: String {
-    switch self {
-    case .login: "a login or session value"
-    case .withoutValue: "without a value: another program wrote it"
-    case .unsoundName: "with an invalid name"
-    case .noRoom: LeftOut.tooMany
-    }
-  }
-}
-
-extension MergePlanText {
   var answer: Answer { Answer(report, leftOutEntries) }
 
   struct Answer: Encodable {
@@ -111,6 +94,17 @@ extension MergePlanText {
       undated = report.undated.isEmpty ? nil : report.undated.map { Renamed(from: Name($0.from), to: Name($0.to)) }
       aligned = report.aligned == 0 ? nil : report.aligned
       self.leftOut = leftOut.isEmpty ? nil : leftOut
+    }
+  }
+}
+
+extension MergeReport.Reason {
+  fileprivate var words: String {
+    switch self {
+    case .login: "a login or session value"
+    case .withoutValue: "without a value: another program wrote it"
+    case .unsoundName: "with an invalid name"
+    case .noRoom: LeftOut.tooMany
     }
   }
 }

@@ -98,8 +98,7 @@ extension ImportSource.Found {
 
   private static func renamed(_ item: ImportedItem, _ new: [ItemName: ItemName]) throws -> ImportedItem? {
     guard let name = try new[item.name] ?? new[item.name.item]?.field(named: item.name.field) else { return nil }
-    return ImportedItem(
-      name: name, form: item.form, created: item.created, modified: item.modified, isPrevious: item.isPrevious)
+    return ImportedItem(name: name, form: item.form, created: item.created, modified: item.modified, isPrevious: item.isPrevious)
   }
 
   private static func numbered(_ name: ItemName, _ number: Int) throws -> ItemName {

@@ -11,8 +11,7 @@ struct OtherVaultOptions: ParsableArguments {
   var otherPassphraseFd: Int32?
   @Option(help: ArgumentHelp("Read the other vault's passphrase from this file.", valueName: "path"))
   var otherPassphraseFile: String?
-  @Option(help: ArgumentHelp("Open the other vault with this key file.", valueName: "path"))
-  var otherKeyFile: String?
+  @Option(help: ArgumentHelp("Open the other vault with this key file.", valueName: "path")) var otherKeyFile: String?
   @Option(help: ArgumentHelp("Open the other vault with the recovery code in this file.", valueName: "path"))
   var otherRecoveryFile: String?
 
@@ -59,9 +58,7 @@ struct OtherVaultOptions: ParsableArguments {
 }
 
 extension ArgumentHelp {
-  static var olderCopy: ArgumentHelp {
-    "Allow a copy of this vault under an older key; anyone who had that key can have made it."
-  }
+  static var olderCopy: ArgumentHelp { "Allow a copy of this vault under an older key; anyone with that key may have made it." }
 }
 
 struct OtherVault {
@@ -80,9 +77,7 @@ struct OtherVault {
   ///
   /// This machine's pins are ignored: an older state of a vault may be read. A copy of `vault` must have a key of its
   /// history; an older copy must be permitted.
-  func unlock(
-    beside vault: borrowing UnlockedVault, orWith own: borrowing Credentials = Credentials()
-  ) throws -> UnlockedVault {
+  func unlock(beside vault: borrowing UnlockedVault, orWith own: borrowing Credentials = Credentials()) throws -> UnlockedVault {
     let other = try unlocked(isCopy: locked().id == vault.id, own)
     do throws(StoreError) { try vault.checkCopy(other, acceptingOlderKey: acceptsOlderKey) } catch {
       guard error.remedy == .acceptOlderCopy, let terminal = Terminal() else { throw error }
@@ -166,8 +161,7 @@ struct OtherVault {
     guard !found.isEmpty else {
       throw Failure(
         StoreError(
-          .locked, "the other vault is locked and there is nothing to unlock it with", place: path,
-          cure: Self.waysToUnlock))
+          .locked, "the other vault is locked and there is nothing to unlock it with", place: path, cure: Self.waysToUnlock))
     }
     return found
   }

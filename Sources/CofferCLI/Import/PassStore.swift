@@ -1,7 +1,6 @@
 internal import CofferFormats
 internal import CofferStorage
 internal import CofferTerminal
-internal import CofferVault
 internal import CofferPlatform
 internal import FoundationEssentials
 internal import SystemPackage
@@ -84,11 +83,7 @@ struct PassStore {
     }
     return try answer.output.duplicate()
   }
-}
 
-// MARK: Paths
-
-extension PassStore {
   private static let others: Set = [".git", ".gitattributes", ".gitignore", ".gpg-id", ".extensions", ".public-keys"]
 
   /// The sorted names of the entries, found as pass finds them: through symbolic links, hidden or not.
@@ -134,20 +129,14 @@ extension PassStore {
       .filter { !Self.others.contains($0) }.sorted().map { below.isEmpty ? $0 : "\(below)/\($0)" }
   }
 
-  private struct Identity: Hashable {
-    let device: dev_t
-    let inode: ino_t
-    init(_ facts: stat) { (device, inode) = (facts.st_dev, facts.st_ino) }
-  }
-
-  private func walk(_ below: String, above: [Identity], _ names: inout [String], _ note: (String) -> Void) throws {
-    let identity = Identity(try facts(below))
-    guard !above.contains(identity) else {
+  private func walk(_ below: String, above: [stat], _ names: inout [String], _ note: (String) -> Void) throws {
+    let own = try facts(below)
+    guard !above.contains(where: { $0.st_dev == own.st_dev && $0.st_ino == own.st_ino }) else {
       return note("the folder \(Printable.line(below)) leads back to a parent and is not followed")
     }
     for name in try entries(below) {
       switch try facts(name).st_mode & S_IFMT {
-      case S_IFDIR: try walk(name, above: above + [identity], &names, note)
+      case S_IFDIR: try walk(name, above: above + [own], &names, note)
       case S_IFREG where name.hasSuffix(Self.suffix): names.append(String(name.dropLast(Self.suffix.count)))
       default: note("\(Printable.line(name)) is not an entry of pass and is left out")
       }
@@ -158,7 +147,7 @@ extension PassStore {
     var facts = stat()
     let path = folder.pushing(FilePath(name))
     guard path.withPlatformString({ stat($0, &facts) }) == 0 else {
-      throw StoreError(errno: errno, "look at the entry, or at what it links to", place: path)
+      throw StoreError(errno: errno, "look at the entry or its target", place: path)
     }
     return facts
   }

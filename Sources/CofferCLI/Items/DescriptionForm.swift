@@ -1,4 +1,3 @@
-internal import Coffer
 internal import CofferFormats
 internal import CofferStorage
 internal import CofferTerminal
@@ -24,8 +23,8 @@ enum DescriptionForm {
   static func text(of item: VaultItem) -> String {
     let metadata = item.metadata
     var lines = [
-      "# Properties of \(Printable.line(item.name.description)). Lines that begin with # are ignored; what is removed is "
-        + "cleared.",
+      "# Description of \(Printable.line(item.name.description)). Lines that begin with # are ignored; a removed line clears "
+        + "its property.",
       "# expires: 30d, 12h, 2026-12-31 or never. attribute: name=value, a line each.",
       "label: \(escaped(metadata.label))", "type: \(escaped(metadata.contentType))",
       "expires: \(metadata.expires.map(Moment.text) ?? "never")",

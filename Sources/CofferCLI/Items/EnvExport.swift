@@ -24,7 +24,12 @@ enum EnvExport {
     for (name, form) in found where !form.bytes.withUnsafeBytes({ UTF8Validity.isValid($0) && !$0.contains(0) }) {
       throw StoreError(.unencodable, "the value is not text", key: name.description, cure: "--format json carries any bytes")
     }
-    try refuseShellVariables(found)
+    // For any value: a shell that takes `42` for `RANDOM` does not give it back, and bash runs `ls` for `RANDOM='a[$(ls)]'`.
+    for (name, _) in found where ShellVariables.own(name.account) {
+      throw StoreError(
+        .unencodable, "the account is a variable that shells set themselves", key: name.description,
+        cure: "--format json, or coffer rename to another account")
+    }
     for (name, form) in found {
       try Output.write("\(name.account)=")
       try Output.valueLine(quoted(form.bytes))
@@ -33,7 +38,7 @@ enum EnvExport {
 
   /// Without a service all but Coffer's own.
   static func isWanted(_ item: VaultItem, _ services: [String]) -> Bool {
-    services.isEmpty ? !LoginItems.isPointer(item) : item.name.isOf(services)
+    services.isEmpty ? !LoginItems.isPointer(item) : services.contains { $0.hasSameBytes(as: item.name.service) }
   }
 
   private static func check(_ names: [ItemName]) throws(StoreError) {
@@ -51,20 +56,9 @@ enum EnvExport {
     }
   }
 
-  /// For any value: a shell that takes `42` for `RANDOM` does not give it back, and bash runs `ls` for `RANDOM='a[$(ls)]'`.
-  private static func refuseShellVariables(_ found: [(name: ItemName, form: SecretForm)]) throws(StoreError) {
-    for (name, _) in found where ShellVariables.own(name.account) {
-      throw StoreError(
-        .unencodable, "the account is a variable that shells set themselves", key: name.description,
-        cure: "--format json, or coffer rename to another account")
-    }
-  }
-
   private static func isVariable(_ name: String) -> Bool {
     guard let first = name.utf8.first, !(0x30...0x39).contains(first) else { return false }
-    return name.utf8.allSatisfy { byte in
-      byte == UInt8(ascii: "_") || (0x30...0x39).contains(byte) || (0x41...0x5A).contains(byte) || (0x61...0x7A).contains(byte)
-    }
+    return name.utf8.allSatisfy { $0.isLetterOrDigit || $0 == UInt8(ascii: "_") }
   }
 
   /// In single quotes, which every reader takes literally. A value that contains one gets double quotes, with a backslash
@@ -92,13 +86,7 @@ enum EnvExport {
   }
 
   /// Between double quotes these mean something to a shell: sh(1p), "Double-Quotes".
-  private static func isEscaped(_ byte: UInt8) -> Bool {
-    [UInt8(ascii: "\\"), UInt8(ascii: "\""), UInt8(ascii: "$"), UInt8(ascii: "`")].contains(byte)
-  }
-}
-
-extension ItemName {
-  func isOf(_ services: [String]) -> Bool { services.contains { $0.hasSameBytes(as: service) } }
+  private static func isEscaped(_ byte: UInt8) -> Bool { "\\\"$`".utf8.contains(byte) }
 }
 
 /// Variables that belong to a shell: an assignment to one fails, is ignored or evaluated, changes the shell's user or state,
@@ -149,9 +137,7 @@ enum EnvItems {
       do throws(StoreError) { name = try ItemName(service: service, account: entry.name) } catch {
         throw error.ofImported("\(service)/\(entry.name)", place: place, line: entry.line)
       }
-      return ImportedItem(
-        name: name,
-        form: SecretForm(value, metadata: ItemMetadata(contentType: "text/plain")))
+      return ImportedItem(name: name, form: SecretForm(value, metadata: ItemMetadata(contentType: "text/plain")))
     }
   }
 }

@@ -1,4 +1,5 @@
 internal import ArgumentParser
+internal import CofferFormats
 internal import CofferStorage
 internal import CofferTerminal
 internal import CofferVault
@@ -8,7 +9,6 @@ enum ItemPart {
   case text(String)
   case secret(SecretForm)
 
-  /// - Throws: `.notFound`; `.expired` for an expired field.
   init(_ name: String, of item: VaultItem, in items: VaultItems) throws {
     guard let part = try ItemPart(ifAny: name, of: item, in: items) else { throw StoreError.noField(name, of: item.name) }
     self = part
@@ -44,7 +44,6 @@ enum FieldName {
 
   static func secret(_ name: String) -> String { name.first == mark ? String(name.dropFirst()) : name }
 
-  /// - Throws: a usage failure.
   static func check(_ name: String?) throws(Failure) {
     guard let name else { return }
     guard !described.contains(name), name.first != mark else {
@@ -65,6 +64,18 @@ struct FieldOption: ParsableArguments {
     guard let field else { return item }
     guard let found = try items.item(name(in: item.name)) else { throw StoreError.noField(field, of: item.name) }
     return found
+  }
+}
+
+extension VaultItems {
+  /// Refuses an item with fields and an empty value, such as an imported identity: nobody wants its empty value.
+  func checkHasValue(_ item: VaultItem) throws {
+    guard item.valueBytes == 0, case let fields = try fields(of: item.name), let first = fields.first?.name else { return }
+    let isCode = first.field == OneTimeURI.field
+    let names = fields.map(\.name.field).joined(separator: ", ")
+    throw StoreError(
+      .notFound, "the item has no value, but \(fields.count == 1 ? "the field" : "the fields") \(names)",
+      key: item.name.description, cure: isCode ? CommandText.item("otp", item.name) : CommandText.item("get", first))
   }
 }
 

@@ -1,4 +1,3 @@
-internal import CofferStorage
 internal import CofferTerminal
 internal import CofferVault
 
@@ -24,22 +23,18 @@ struct ItemWords {
   func knownName(in items: VaultItems) throws -> ItemName {
     if let whole = try whole(in: items) { return whole.name }
     let (service, account) = try named()
-    guard account == nil, try items.list(service: service).isEmpty else {
-      return try items.knownName(service: service, account: account)
-    }
-    return try deletedName(in: items)
+    let known =
+      try account.map { try ItemName(service: service, account: $0) }
+      ?? VaultItems.only(items.list(service: service).map(\.name), service) ?? deletedName(in: items)
+    return try items.revisions(of: known).isEmpty ? item(in: items).name : known
   }
 
-  /// - Throws: a usage failure for an invalid reference, or one that names more than an item.
   func named() throws(Failure) -> (service: String, account: String?) {
     guard !isExact, Reference.isMeant(by: service) else { return (service, account) }
-    guard account == nil else {
-      throw .usage("the reference already names the account", try: "the reference alone")
-    }
+    guard account == nil else { throw .usage("the reference already names the account", try: "the reference alone") }
     let reference = try Reference(service)
     guard reference.attribute == nil else {
-      throw .usage(
-        "a reference to an item has two parts, and '\(service)' names something of it", try: "coffer://service/account")
+      throw .usage("a reference to an item has two parts, and '\(service)' has a third", try: "coffer://service/account")
     }
     return (reference.service, reference.account)
   }
@@ -69,7 +64,6 @@ struct ItemWords {
     return try items.itemIfAny(service: service, account: account)
   }
 
-  /// The named item, or the only one of the service.
   func item(in items: VaultItems) throws -> VaultItem {
     if let whole = try whole(in: items) { return whole }
     let (service, account) = try named()
@@ -89,11 +83,8 @@ struct ItemWords {
     guard found.count < 2 else { throw VaultItems.ambiguous(found.map(\.name), service) }
     if let item = found.first { return try account != nil || item.name.account.isEmpty ? item.name : checked(item, items).name }
     // Perhaps the printed name of another writer's item.
-    if written.description.contains("\\"),
-      let item = try items.itemIfAny(service: written.service, account: written.account)
-    {
-      return item.name
-    }
+    let isPrinted = written.description.contains("\\")
+    if isPrinted, let item = try items.itemIfAny(service: written.service, account: written.account) { return item.name }
     return spelled.contains(written) ? written : spelled.first { $0.account == written.account } ?? written
   }
 
@@ -106,8 +97,7 @@ struct ItemWords {
     return found
   }
 
-  /// The services and accounts that the word may be in one. The longest service first: more services have slashes than
-  /// accounts.
+  /// The longest service first: more services have slashes than accounts.
   private var pairs: [(service: String, account: String)] {
     guard account == nil, !Reference.isMeant(by: service) else { return [] }
     return service.indices.reversed().filter { service[$0] == "/" }.map { slash in
@@ -118,8 +108,9 @@ struct ItemWords {
   /// Without an account, the service's only one.
   func deletedName(in items: VaultItems) throws -> ItemName {
     let (service, account) = try named()
-    let whole = try items.deletedName(service: service, account: account)
-    guard try items.deleted(service: service).isEmpty else { return whole }
+    let names = Set(try items.deleted(service: service).map(\.item.name.item)).sorted()
+    let whole = try ItemName(service: service, account: account ?? "")
+    guard names.isEmpty else { return try account == nil ? VaultItems.only(names, service) ?? whole : whole }
     for pair in pairs {
       let name = try ItemName(service: pair.service, account: pair.account)
       if try items.deleted(service: pair.service).contains(where: { $0.item.name.item == name }) { return name }
@@ -141,9 +132,7 @@ struct ItemWords {
 
 extension ItemName {
   /// Whether the word of a list means this item: its service, a folder above it, or its whole name.
-  func isMeant(by word: String) -> Bool {
-    isBelow(word.hasSuffix("/") ? word : word + "/") || description.hasSameBytes(as: word)
-  }
+  func isMeant(by word: String) -> Bool { isBelow(word.hasSuffix("/") ? word : word + "/") || description.hasSameBytes(as: word) }
 
   /// Whether its service is `folder`, which ends with a slash, or below it. A host at the beginning has no case.
   func isBelow(_ folder: String) -> Bool {

@@ -10,8 +10,8 @@ enum NewName {
   /// Only here, where a person chooses a name. The library permits more: a program may store such a name, and an existing
   /// item can be shown, renamed and deleted.
   static func check(_ text: String, as role: String) throws(Failure) {
-    guard role != "service" || text != LoginItems.pointers else {
-      throw .usage("the service '\(text)' is Coffer's own", try: "another name")
+    guard role != "service" || !(text + "/").hasPrefix(LoginItems.pointers + "/") else {
+      throw .usage("the service '\(LoginItems.pointers)' is Coffer's own", try: "another name")
     }
     let shown = text.spelledOut()
     guard shown != text else { return }

@@ -1,7 +1,7 @@
-internal import Coffer
 internal import CofferPlatform
 internal import CofferStorage
 internal import CofferTerminal
+internal import CofferVault
 
 /// `coffer://service/account[/field]`: names a secret, a secret field or an attribute of an item, in a place for no secret.
 ///
@@ -24,9 +24,7 @@ struct Reference: Hashable, CustomStringConvertible {
 
   /// - Throws: a usage failure that names the defect of `text`, which is no secret.
   init(_ text: String) throws(Failure) {
-    guard Self.isMeant(by: text) else {
-      throw .usage("a reference begins with \(Self.scheme)", try: "coffer://service/account")
-    }
+    guard Self.isMeant(by: text) else { throw .usage("a reference begins with \(Self.scheme)", try: "coffer://service/account") }
     let parts = Self.parts(of: text)
     guard parts.count <= 3 else {
       throw Self.malformed(text, "has more parts than service, account and attribute", "%2F for a slash within a part")
@@ -43,8 +41,7 @@ struct Reference: Hashable, CustomStringConvertible {
     attribute = decoded.count > 2 ? decoded[2] : nil
   }
 
-  /// The parts between the slashes after the scheme, split by bytes: a slash and a combining mark after it are one
-  /// character.
+  /// Split by bytes: a slash and a combining mark after it are one character.
   static func parts(of text: String) -> [Substring.UTF8View] {
     text.utf8.dropFirst(scheme.utf8.count).split(separator: UInt8(ascii: "/"), omittingEmptySubsequences: false)
   }
@@ -91,18 +88,22 @@ struct Reference: Hashable, CustomStringConvertible {
 struct References {
   private var values: [Reference: SecretForm] = [:]
 
-  /// Without any the vault is not touched.
-  ///
-  /// - Throws: `.notFound`, `.ambiguous` or `.expired`, naming the reference; errors of unlocking.
+  /// Without any the vault is not touched. Errors name the reference.
   init(_ references: [Reference], _ context: Context) throws {
     guard !references.isEmpty else { return }
     let items = try context.itemsToRead()
+    items.takesParts = false
     for reference in references where values[reference] == nil {
       do { values[reference] = try Self.value(of: reference, in: items) } catch let error as StoreError {
+        var cure = error.kind == .ambiguous ? "name the account after the service: coffer://service/account" : error.commandCure
+        // The account of a service with a slash seems to be an attribute.
+        if error.kind == .notFound, let account = reference.account, let attribute = reference.attribute,
+          let meant = try items.item(ItemName(service: "\(reference.service)/\(account)", account: attribute))?.name
+        {
+          cure = "did you mean \(Reference(service: meant.service, account: meant.account))?"
+        }
         throw StoreError(
-          error.kind, error.what, key: reference.description, place: error.place,
-          cure: error.kind == .ambiguous ? "name the account after the service: coffer://service/account" : error.commandCure,
-          underlying: error.underlying)
+          error.kind, error.what, key: reference.description, place: error.place, cure: cure, underlying: error.underlying)
       }
     }
   }
@@ -177,9 +178,7 @@ struct Template {
   }
 
   /// Its end may be missing; nil if there is no reference.
-  private static func inside(
-    _ raw: UnsafeRawBufferPointer, from opening: Int
-  ) -> (start: Int, end: (text: Int, braces: Int)?)? {
+  private static func inside(_ raw: UnsafeRawBufferPointer, from opening: Int) -> (start: Int, end: (text: Int, braces: Int)?)? {
     var start = opening
     while start < raw.count, raw[start] == 0x20 || raw[start] == 0x09 { start += 1 }
     guard raw[start...].starts(with: Reference.scheme.utf8) else { return nil }
@@ -195,7 +194,6 @@ struct Template {
     return (start, nil)
   }
 
-  /// - Throws: `.tooLarge`.
   func filled(_ template: borrowing SecretBytes, with values: References) throws -> SecretBytes {
     let size = pieces.reduce(0) { size, piece in
       switch piece {

@@ -1,5 +1,4 @@
 internal import Coffer
-internal import CofferFormats
 internal import CofferStorage
 internal import CofferTerminal
 

@@ -53,9 +53,7 @@ final class ShellRouter {
     case unknown(any Error)
   }
 
-  /// Looks for `key` in the vault, if that opens without a question.
-  ///
-  /// - Parameter andItems: whether an item of that name counts too.
+  /// Looks for `key` in the vault, if that opens without a question. With `andItems` an item of that name counts too.
   func lookUp(_ key: String, andItems: Bool = false) -> Knowledge {
     let questions = context.questions
     context.questions = .nowhere
@@ -70,9 +68,6 @@ final class ShellRouter {
       return .there(isItem: true)
     } catch { return .unknown(error) }
   }
-
-  /// Unlocked in this process, for notices of changes; nil if there is none.
-  func watchedVault() throws -> VaultStore? { try context.vaultStore(service: domain) }
 
   func existingVault() throws -> any DecidingStore {
     guard let vault = try vault() else {
@@ -113,6 +108,6 @@ final class ShellRouter {
   func inBoth(_ key: String) -> StoreError {
     StoreError(
       .damaged, "the key is both in the property list and in the vault", key: key, place: plain.place,
-      cure: "coffer show \(key) --domain \(domain) says how to settle it")
+      cure: "coffer show \(CommandText.quoted(key)) --domain \(domain) says how to settle it")
   }
 }

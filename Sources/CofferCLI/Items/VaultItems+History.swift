@@ -6,13 +6,10 @@ internal import FoundationEssentials
 
 extension VaultItems {
   /// The newest comes first.
-  func revisions(of name: ItemName) throws -> [VaultRevision] {
-    try ask(Calls.revisions, name)
-  }
+  func revisions(of name: ItemName) throws -> [VaultRevision] { try ask(Calls.revisions, name) }
 
   func value(of name: ItemName, revision: UInt64) throws -> SecretForm {
-    let form = try ask(Calls.revision, name, revision)
-    guard let form else {
+    guard let form = try ask(Calls.revision, name, revision) else {
       throw StoreError(
         .notFound, "revision \(revision) is not kept", key: name.description,
         cure: "coffer history lists those that are")
@@ -20,39 +17,17 @@ extension VaultItems {
     return form
   }
 
-  func deleted(service: String? = nil) throws -> [VaultRevision] {
-    try ask(Calls.deleted, service)
-  }
+  func deleted(service: String? = nil) throws -> [VaultRevision] { try ask(Calls.deleted, service) }
 
-  func revert(_ name: ItemName, to revision: UInt64) throws -> VaultItem {
-    try ask(Calls.revert, name, revision, .always)
-  }
+  func revert(_ name: ItemName, to revision: UInt64) throws -> VaultItem { try ask(Calls.revert, name, revision, .always) }
 
-  func undelete(_ name: ItemName) throws -> VaultItem {
-    try ask(Calls.undelete, name)
-  }
+  func undelete(_ name: ItemName) throws -> VaultItem { try ask(Calls.undelete, name) }
 
   /// Returns the number of removed versions.
   @discardableResult
-  func prune(_ rule: PruneRule, of name: ItemName? = nil) throws -> Int {
-    Int(clamping: try ask(Calls.prune, rule, name))
-  }
+  func prune(_ rule: PruneRule, of name: ItemName? = nil) throws -> Int { Int(clamping: try ask(Calls.prune, rule, name)) }
 
-  /// Without an account, the service's only one.
-  func deletedName(service: String, account: String?) throws -> ItemName {
-    if let account { return try ItemName(service: service, account: account) }
-    let names = Set(try deleted(service: service).map(\.item.name.item)).sorted()
-    return try Self.only(names, service) ?? ItemName(service: service)
-  }
-
-  /// Without an account, the service's only one.
-  func knownName(service: String, account: String?) throws -> ItemName {
-    if let account { return try ItemName(service: service, account: account) }
-    if let there = try Self.only(list(service: service).map(\.name), service) { return there }
-    return try deletedName(service: service, account: nil)
-  }
-
-  private static func only(_ names: [ItemName], _ service: String) throws -> ItemName? {
+  static func only(_ names: [ItemName], _ service: String) throws -> ItemName? {
     guard names.count > 1 else { return names.first }
     throw ambiguous(names, service)
   }
@@ -66,7 +41,5 @@ extension VaultItems {
 
 enum Trash {
   /// Nil if `item` is removed for good.
-  static func end(_ item: VaultItem, _ context: Context) -> Date? {
-    item.isOfLogin ? nil : Settings(context).keptUntil
-  }
+  static func end(_ item: VaultItem, _ context: Context) -> Date? { item.isOfLogin ? nil : Settings(context).keptUntil }
 }

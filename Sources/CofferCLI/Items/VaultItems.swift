@@ -1,6 +1,5 @@
 internal import Coffer
 internal import CofferAgent
-internal import CofferFormats
 internal import CofferPlatform
 internal import CofferStorage
 internal import CofferTerminal
@@ -18,6 +17,8 @@ final class VaultItems {
   /// The agent is known to hold the vault. If it then loses the vault, the user is notified.
   private var hasAnswered: Bool
   private var own: UnlockedVault?
+  /// Whether a part of a name may be enough. Not for the reference of a program.
+  var takesParts = true
 
   fileprivate init(_ context: Context, agent: AgentClient, hasAnswered: Bool) {
     (self.context, self.agent, self.hasAnswered) = (context, agent, hasAnswered)
@@ -44,9 +45,7 @@ final class VaultItems {
     }
   }
 
-  func item(_ name: ItemName) throws -> VaultItem? {
-    try ask(Calls.item, name).first
-  }
+  func item(_ name: ItemName) throws -> VaultItem? { try ask(Calls.item, name).first }
 
   /// The named item, or, without an account, the service's only one. A person may give a part of a name or of a label.
   func item(service: String, account: String?) throws -> VaultItem {
@@ -112,16 +111,14 @@ final class VaultItems {
 
   /// By name, each read on demand; no value is opened.
   func find(_ query: ItemQuery) throws -> ItemDescriptions {
-    try ask { (agent) throws(StoreError) in
-      try agent.find(query)
-    } or: { (vault) throws(StoreError) in
-      try vault.find(query)
-    }
+    try ask(
+      { (agent) throws(StoreError) in try agent.find(query) },
+      or: { (vault) throws(StoreError) in try vault.find(query) })
   }
 
   func fieldNames(_ query: ItemQuery) throws -> [ItemName: [String]] {
-    var ofFields = ItemQuery(service: query.service)
-    (ofFields.otherThan, ofFields.ofFields) = (query.otherThan, true)
+    var ofFields = ItemQuery(service: query.service, otherThan: query.otherThan)
+    ofFields.ofFields = true
     let found = try find(ofFields)
     var names: [ItemName: [String]] = [:]
     for position in 0..<found.count {
@@ -132,31 +129,23 @@ final class VaultItems {
   }
 
   /// Services, or accounts of `service`, that begin with `prefix`.
-  func names(of service: String?, prefix: String = "") throws -> [String] {
-    try ask(Calls.names, service, prefix)
-  }
+  func names(of service: String?, prefix: String = "") throws -> [String] { try ask(Calls.names, service, prefix) }
 
-  func fields(of name: ItemName) throws -> [VaultItem] {
-    try ask(Calls.fields, name)
-  }
+  func fields(of name: ItemName) throws -> [VaultItem] { try ask(Calls.fields, name) }
 
-  /// Returns the new listing.
-  ///
   /// - Parameter keeping: the number of previous versions to keep from now on; nil leaves it.
+  /// - Returns: the new listing.
   @discardableResult
   func set(
     _ form: SecretForm, for name: ItemName, if condition: WriteCondition = .always, keeping: Int? = nil
   ) throws -> VaultItem {
-    try ask { (agent) throws(StoreError) in
-      try agent.set(form, for: name, if: condition, keeping: keeping)
-    } or: { (vault) throws(StoreError) in
-      try vault.set(form, for: name, if: condition, keeping: keeping)
-    }
+    try ask(
+      { (agent) throws(StoreError) in try agent.set(form, for: name, if: condition, keeping: keeping) },
+      or: { (vault) throws(StoreError) in try vault.set(form, for: name, if: condition, keeping: keeping) })
   }
 
-  /// False if there was none.
-  ///
   /// - Parameter date: the end of the time in which it can be restored; nil removes its history too.
+  /// - Returns: false if there was none.
   @discardableResult
   func remove(_ name: ItemName, if condition: WriteCondition = .always, keptUntil date: Date? = nil) throws -> Bool {
     try ask(Calls.remove, name, condition, date)
@@ -164,33 +153,38 @@ final class VaultItems {
 
   /// In one transaction; returns the new listings of the items set.
   @discardableResult
-  func apply(_ changes: [ItemChange]) throws -> [VaultItem] {
-    try ask(Calls.apply, changes)
-  }
+  func apply(_ changes: [ItemChange]) throws -> [VaultItem] { try ask(Calls.apply, changes) }
 
   /// Checks that all can be made and have room, without making any.
-  func rehearse(_ changes: [ItemChange]) throws {
-    _ = try ask(Calls.rehearse, changes)
+  func rehearse(_ changes: [ItemChange]) throws { _ = try ask(Calls.rehearse, changes) }
+
+  /// The content of an item or field, expired or not.
+  func content(of name: ItemName) throws -> SecretForm {
+    guard case .form(let form)? = try ask(Calls.contents, [name]).first else { return try value(of: name) }
+    return form
+  }
+
+  /// Adds all `items` in one transaction, or none.
+  func add(_ items: [ImportedItem], duplicates: DuplicatePolicy) throws {
+    _ = try ask(
+      { (agent) throws(StoreError) in try agent.add(items, duplicates: duplicates) },
+      or: { (vault) throws(StoreError) in try vault.add(items, duplicates: duplicates) })
   }
 
   func ask<each Argument: WireValue, Answer: WireValue>(
     _ call: Call<Answer, repeat each Argument>, _ arguments: repeat each Argument
   ) throws -> Answer {
-    try ask { (agent) throws(StoreError) in
-      try agent.ask(call, repeat each arguments)
-    } or: { (vault) throws(StoreError) in
-      try call.work(vault, repeat each arguments)
-    }
+    try ask(
+      { (agent) throws(StoreError) in try agent.ask(call, repeat each arguments) },
+      or: { (vault) throws(StoreError) in try call.work(vault, repeat each arguments) })
   }
 
   func ask<each Argument: WireValue, Element: WireValue>(
     _ call: ListCall<Element, repeat each Argument>, _ arguments: repeat each Argument
   ) throws -> [Element] {
-    try ask { (agent) throws(StoreError) in
-      try agent.ask(call, repeat each arguments)
-    } or: { (vault) throws(StoreError) in
-      try call.work(vault, repeat each arguments)
-    }
+    try ask(
+      { (agent) throws(StoreError) in try agent.ask(call, repeat each arguments) },
+      or: { (vault) throws(StoreError) in try call.work(vault, repeat each arguments) })
   }
 
   func ask<Result>(
@@ -250,17 +244,13 @@ extension Context {
       case .byAgent(let client): return try AgentStore(service: service, vault: places.vault, client: client)
       case .here(let vault): return try VaultStore(service: service, vault: vault)
       }
-    } catch let error as StoreError {
-      guard error.kind == .noVault, !mustHaveVault else { throw error }
-      return nil
-    }
+    } catch let error as StoreError where error.kind == .noVault && !mustHaveVault { return nil }
   }
 
-  /// Like ``secrets(service:)``, but unlocked in this process.
+  /// Like ``secrets(service:)``, but unlocked in this process, for notices of changes.
   func vaultStore(service: String) throws -> VaultStore? {
-    do { return try VaultStore(service: service, vault: unlockedVault()) } catch let error as StoreError {
-      guard error.kind == .noVault, !mustHaveVault else { throw error }
-      return nil
-    }
+    do { return try VaultStore(service: service, vault: unlockedVault()) } catch let error as StoreError
+      where error.kind == .noVault && !mustHaveVault
+    { return nil }
   }
 }

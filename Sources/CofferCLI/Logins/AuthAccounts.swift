@@ -49,8 +49,7 @@ struct AuthAccounts {
       if active[host] == nil { active[host] = try self.active(host) ?? "" }
       return Login(
         host: host, account: item.name.account, isActive: active[host]?.hasSameBytes(as: item.name.account) == true,
-        since: item.created,
-        expires: item.metadata.expires, isRenewable: try RenewableLogin.isRenewed(item, in: items),
+        since: item.created, expires: item.metadata.expires, isRenewable: try RenewableLogin.isRenewed(item, in: items),
         scope: RenewableLogin.scope(of: item))
     }
   }
@@ -173,9 +172,10 @@ struct AuthAccounts {
 
   static func isNoLogin(_ item: VaultItem) -> StoreError {
     let words = ["coffer", "login", item.name.service, "--account", item.name.account, "--yes"].map(CommandText.quoted)
+    let line = CommandText.inVault(words.joined(separator: " "))
     return StoreError(
       .refused, "the vault's item of this name is not a login", key: item.name.description,
-      cure: "\(words.joined(separator: " ")) uses its value as the token; or choose another account, or rename the item")
+      cure: "\(line) uses its value as the token; or choose another account, or rename the item")
   }
 
   func activate(_ login: Login) throws { try items.apply([try pointer(login.host, to: login.account)]) }

@@ -96,8 +96,8 @@ struct LoginServers {
     guard let secret = try items.get(secretName(name)) else { return nil }
     guard secret.metadata.attributes[owner].map({ $0.hasSameBytes(as: server.owner) }) ?? true else {
       throw StoreError(
-        .refused, "the client's secret belongs to another server or client than the settings name", key: name,
-        cure: "coffer provider list, and add with --client-secret-file where that is right")
+        .refused, "the client's secret belongs to a server or client other than the one in the settings", key: name,
+        cure: "check coffer provider list; if it is right, coffer provider add NAME with --client-secret-file")
     }
     return secret.with(ItemMetadata())
   }

@@ -63,9 +63,7 @@ final class MaskedCommand {
 
   /// Unhandled signals: two that no process can catch, those of faults of this program, and those by which the terminal
   /// stops background processes.
-  private static let unhandled = [
-    SIGKILL, SIGSTOP, SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGTRAP, SIGSYS, SIGTTIN, SIGTTOU,
-  ]
+  private static let unhandled = [SIGKILL, SIGSTOP, SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGTRAP, SIGSYS, SIGTTIN, SIGTTOU]
 
   private func wait() {
     let open = streams.filter(\.isOpen)

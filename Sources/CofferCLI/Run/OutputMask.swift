@@ -22,8 +22,7 @@ struct OutputMask: ~Copyable {
   private var isInsideMark = false
 
   init(_ automaton: MaskAutomaton, chunk: Int) throws(SecretMemoryError) {
-    self.automaton = automaton
-    self.chunk = chunk
+    (self.automaton, self.chunk) = (automaton, chunk)
     held = try SecretBytes(zeros: chunk + automaton.longest)
   }
 
@@ -49,9 +48,7 @@ struct OutputMask: ~Copyable {
   }
 
   /// Hands on the held bytes: the stream has ended, so they are no secret.
-  mutating func finish(_ write: (UnsafeRawBufferPointer) throws(Failure) -> Void) throws(Failure) {
-    try release(count, write)
-  }
+  mutating func finish(_ write: (UnsafeRawBufferPointer) throws(Failure) -> Void) throws(Failure) { try release(count, write) }
 
   /// `range` has the last end of all.
   private static func cover(_ range: Range<Int>, _ covered: inout [Range<Int>]) {

@@ -96,9 +96,7 @@ struct RunPlan {
 
   private static func value(_ entry: EnvFile.Entry) throws -> Value {
     // Only a reference, which is no secret, becomes a text.
-    let text = entry.value.bytes.withUnsafeBytes { raw in
-      raw.starts(with: Reference.scheme.utf8) ? PlainBytes.text(raw) : nil
-    }
+    let text = entry.value.bytes.withUnsafeBytes { raw in raw.starts(with: Reference.scheme.utf8) ? PlainBytes.text(raw) : nil }
     return try text.map { .reference(try Reference($0)) } ?? .literal(entry.value)
   }
 
@@ -112,7 +110,7 @@ struct RunPlan {
     }
     guard Reference.isMeant(by: text) else {
       throw .usage(
-        "what \(option) gives to '\(Printable.line(name))' is not a reference (not repeated here), and a secret is never an "
+        "the value for '\(Printable.line(name))' in \(option) is not a reference (not repeated here), and a secret is never an "
           + "argument",
         try: "\(option) \(Printable.line(name))=coffer://service/account; env(1) sets a variable that is not secret")
     }

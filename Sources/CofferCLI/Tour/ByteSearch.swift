@@ -48,26 +48,20 @@ enum ByteSearch {
       try secret.withUnsafeBytes { raw in
         switch self {
         case .text: try SecretBytes(copying: raw)
-        case .lowercaseHexadecimal: try spread(raw, 2) { Self.digits("0123456789abcdef", $0) }
-        case .uppercaseHexadecimal: try spread(raw, 2) { Self.digits("0123456789ABCDEF", $0) }
+        case .lowercaseHexadecimal: try spread(raw) { Self.digits("0123456789abcdef", $0) }
+        case .uppercaseHexadecimal: try spread(raw) { Self.digits("0123456789ABCDEF", $0) }
         // A secret's position in a longer text decides how its bits fall into digits.
         case .base64: try Self.base64(raw, skipping: 0)
         case .base64ByOne: try Self.base64(raw, skipping: 1)
         case .base64ByTwo: try Self.base64(raw, skipping: 2)
-        case .utf16LittleEndian: try spread(raw, 2) { [$0, 0] }
-        case .utf16BigEndian: try spread(raw, 2) { [0, $0] }
+        case .utf16LittleEndian: try spread(raw) { [$0, 0] }
+        case .utf16BigEndian: try spread(raw) { [0, $0] }
         }
       }
     }
 
-    private func spread(_ raw: UnsafeRawBufferPointer, _ width: Int, _ each: (UInt8) -> [UInt8]) throws -> SecretBytes {
-      var out = try SecretBytes(zeros: raw.count * width)
-      out.withUnsafeMutableBytes { out in
-        for (index, byte) in raw.enumerated() {
-          for (offset, part) in each(byte).enumerated() { out[index * width + offset] = part }
-        }
-      }
-      return out
+    private func spread(_ raw: UnsafeRawBufferPointer, _ each: (UInt8) -> [UInt8]) throws -> SecretBytes {
+      try SecretBytes.written { put in for byte in raw { each(byte).forEach(put) } }
     }
 
     private static func digits(_ alphabet: StaticString, _ byte: UInt8) -> [UInt8] {

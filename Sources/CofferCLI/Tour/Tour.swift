@@ -21,11 +21,7 @@ final class Tour {
 
   var keyFile: FilePath { home.appending("tour.key") }
 
-  init(home: FilePath, keeps: Bool) {
-    self.home = home
-    self.keeps = keeps
-    places = Places(home: home)
-  }
+  init(home: FilePath, keeps: Bool) { (self.home, self.keeps, places) = (home, keeps, Places(home: home)) }
 
   func run() throws {
     try story.say("A tour of Coffer, on real files in \(home)")
@@ -40,13 +36,11 @@ final class Tour {
     try flipByte(second)
     try logOut(second, key)
     try story.end(
-      keeps ? "What you saw is still in \(home): coffer status --paths --home \(home)" : "Next: coffer init, and coffer --help.")
+      keeps ? "The files are still in \(home): coffer status --paths --home \(home)" : "Next: coffer init, and coffer --help.")
   }
 
   /// Ends the process by the signal that ended the tour, once the files are gone.
-  func deliverSignal() {
-    if let caught, caught != SIGINT { signals.deliver(caught) }
-  }
+  func deliverSignal() { if let caught, caught != SIGINT { signals.deliver(caught) } }
 
   func step(_ title: String) throws {
     caught = signals.next()
@@ -58,12 +52,11 @@ final class Tour {
     try step("Create a vault that a key file opens")
     let key = try NewKeyFile.write(to: keyFile.string)
     let vault = try UnlockedVault.create(
-      at: places.vault, with: Credentials(keyFile: key.duplicate()), label: "tour",
-      options: places.vaultOptions)
+      at: places.vault, with: Credentials(keyFile: key.duplicate()), label: "tour", options: places.vaultOptions)
     _ = try vault.lock()
     let file = try places.vault.file()
     try story.say("\(inside(file)): the vault, one SQLite file in which every record is sealed")
-    try story.say("\(inside(keyFile)): opens it here; a passphrase is the other way")
+    try story.say("\(inside(keyFile)): opens it here; a passphrase could do that too")
     try story.claim(mode(file) == 0o600 && mode(keyFile) == 0o600, "only you can open either file")
     return key
   }
@@ -129,7 +122,7 @@ final class Tour {
     try vault.lock()
   }
 
-  func coffer(_ words: String..., home: FilePath? = nil, isSilent: Bool = false) throws -> SecondProcess.Answer {
+  func coffer(_ words: String..., home: FilePath? = nil, isSilent: Bool = false) throws -> CapturedCommand {
     let line = words + ["--domain", Self.domain]
     if !isSilent { try story.command(line.map { $0 == keyFile.string ? inside(keyFile) : $0 }) }
     return try SecondProcess.run(line + ["--quiet", "--home", (home ?? self.home).string])
@@ -153,7 +146,7 @@ extension Tour {
     let copy = try VaultCopy(of: places, in: home.appending("copy"))
     defer { do { try FileManager.default.removeItem(atPath: copy.home.string) } catch {} }
     let untouched = try coffer("get", "token", "--key-file", keyFile.string, home: copy.home)
-    try story.claim(untouched.status == 0 && untouched.output.isEqual(to: token), "the copy as it is gives the token")
+    try story.claim(untouched.status == 0 && untouched.output.isEqual(to: token), "the unchanged copy still gives the token")
     for offset in copy.candidates {
       try copy.flip(offset)
       let answer = try coffer("get", "token", "--key-file", keyFile.string, home: copy.home, isSilent: true)
@@ -165,7 +158,7 @@ extension Tour {
       guard answer.status == ExitStatus.untrusted.rawValue else { continue }
       try story.say("byte \(offset) of \(copy.size) flipped")
       try story.command(["get", "token", "--domain", Self.domain, "--key-file", inside(keyFile)])
-      try story.code(answer.messages)
+      try story.code(answer.notes.trimmedEnd)
       return try story.claim(true, "refused with exit status \(answer.status): \(ExitStatus.untrusted.meaning)")
     }
     throw Failure.claim("no flipped byte was noticed")

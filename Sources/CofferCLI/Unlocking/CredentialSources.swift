@@ -71,9 +71,9 @@ struct CredentialSources {
     return found
   }
 
-  func fromEnvironment() throws -> Credentials {
+  func fromEnvironment(withPassphrase: Bool = true) throws -> Credentials {
     var found = Credentials()
-    found.passphrase = try environmentPassphrase()
+    if withPassphrase { found.passphrase = try environmentPassphrase() }
     if let path = ProcessEnvironment.value("COFFER_KEY_FILE") { found.keyFile = try keyFile(path) }
     if let path = ProcessEnvironment.value("COFFER_IDENTITY") { found.identity = try identity(path) }
     return found
@@ -180,9 +180,7 @@ enum EnvironmentPassphrase {
 
   static func use() throws -> SecretBytes? {
     try taken.withLock { taken in
-      guard !taken.memoryRanOut else {
-        throw Failure(StoreError(memory: .exhausted(bytes: SecretFile.largestPassphrase)))
-      }
+      guard !taken.memoryRanOut else { throw Failure(StoreError(memory: .exhausted(bytes: SecretFile.largestPassphrase))) }
       return try taken.bytes?.duplicate()
     }
   }

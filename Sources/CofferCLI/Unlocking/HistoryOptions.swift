@@ -5,7 +5,7 @@ internal import CofferVault
 struct HistoryOptions: ParsableArguments {
   @Option(
     help: ArgumentHelp(
-      "Keep this many previous values of the item from now on, 0 to 100. [default: as before; for a new one the setting "
+      "Keep this many previous values of the item from now on, 0 to 100. [default: unchanged; for a new item the setting "
         + "history.keep, 10]",
       valueName: "n"))
   var history: Int?

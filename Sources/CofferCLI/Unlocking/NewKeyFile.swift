@@ -58,9 +58,8 @@ final class FirstKeyFile {
     wasThere = true
     lock = left
     context.note(
-      "using the key file \(path), which was already there, as if left by an interrupted command; if it opens another "
-        + "vault, it opens both"
-    )
+      "using the key file \(path), which already exists, perhaps left by an interrupted command; if it opens another "
+        + "vault, it opens both")
   }
 
   /// Nil if the file system has no locks: no other command takes the file there, as that needs a lock.
@@ -68,8 +67,7 @@ final class FirstKeyFile {
     let lock: DescriptorLock?
     do throws(StoreError) { lock = try DescriptorLock.take(FilePath(path), making: false) } catch { return nil }
     guard let lock else {
-      throw StoreError(
-        .busy, "another command took the new key file", place: path, cure: "see what that command made with it")
+      throw StoreError(.busy, "another command took the new key file", place: path, cure: "check the result of that command")
     }
     return lock
   }
@@ -83,9 +81,7 @@ final class FirstKeyFile {
     return try KeyFile.isGenerated(content) ? lock : nil
   }
 
-  func content() throws -> SecretBytes {
-    try SecretReader.file(path, limit: SecretFile.largestKey, what: "the key file")
-  }
+  func content() throws -> SecretBytes { try SecretReader.file(path, limit: SecretFile.largestKey, what: "the key file") }
 
   func discard() { if !wasThere { PrivateFile.discard(path) } }
 }

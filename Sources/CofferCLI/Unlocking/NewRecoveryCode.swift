@@ -36,8 +36,7 @@ enum NewRecoveryCode {
   private static func print(_ code: borrowing SecretBytes, _ object: String?, _ context: Context) throws {
     if let object { return try JSONText.write(object, "recoveryCode", code) }
     if context.offersMore, Terminal.hasScreen, let terminal = Terminal() {
-      return try terminal.show(
-        code, in: SecretBox(title: title, notes: [advice, "Press Enter to clear it from the screen."]))
+      return try terminal.show(code, in: SecretBox(title: title, notes: [advice, "Press Enter to clear it from the screen."]))
     }
     if context.offersMore {
       Output.message(title)

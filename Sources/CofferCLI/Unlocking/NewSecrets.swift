@@ -6,8 +6,7 @@ internal import CofferPlatform
 internal import CofferTerminal
 
 struct NewSecretOptions: ParsableArguments {
-  @Option(help: ArgumentHelp("Read the new passphrase from this open descriptor.", valueName: "n"))
-  var newPassphraseFd: Int32?
+  @Option(help: ArgumentHelp("Read the new passphrase from this open descriptor.", valueName: "n")) var newPassphraseFd: Int32?
 
   @Option(help: ArgumentHelp("Read the new passphrase from this file; - is standard input.", valueName: "path"))
   var newPassphraseFile: String?
@@ -44,14 +43,10 @@ struct NewSecrets {
   let sources: CredentialSources
 
   init(new: NewSecretOptions, context: Context) {
-    self.new = new
-    self.context = context
-    sources = CredentialSources(context, warning: true)
+    (self.new, self.context, sources) = (new, context, CredentialSources(context, warning: true))
   }
 
-  func claimInput() throws(Failure) {
-    if new.usesStandardInput { try context.input.claim(for: "the new passphrase") }
-  }
+  func claimInput() throws(Failure) { if new.usesStandardInput { try context.input.claim(for: "the new passphrase") } }
 
   /// The credentials of a first vault, and its new key file.
   ///
@@ -88,7 +83,10 @@ struct NewSecrets {
     if found.isEmpty { found.passphrase = try sources.fromCredentialsFolder() }
     found.passphrase = try checked(found.passphrase.take())
     if found.isEmpty, let terminal = Terminal() {
-      found.passphrase = try typed("passphrase", purpose: Self.firstPurpose(context.places.vault), terminal)
+      let purpose =
+        "This passphrase will open your vault, \(context.places.vault.short). Nobody can restore it: four or more words are easy "
+        + "to remember."
+      found.passphrase = try typed("passphrase", purpose: purpose, terminal)
       isTyped = true
     }
     guard !found.isEmpty else { throw Self.nothing("a new vault needs a secret") }
@@ -116,9 +114,7 @@ struct NewSecrets {
     var made = Credentials()
     made.passphrase = try checked(newPassphrase())
     guard new.newKeyFile == nil else { return made }
-    if made.isEmpty, let terminal = Terminal() {
-      made.passphrase = try typed("passphrase of the new vault", terminal)
-    }
+    if made.isEmpty, let terminal = Terminal() { made.passphrase = try typed("passphrase of the new vault", terminal) }
     guard !made.isEmpty else { throw Self.nothing("a new vault needs a secret") }
     return made
   }
@@ -162,7 +158,7 @@ struct NewSecrets {
   private func typed(_ what: String, purpose: String? = nil, _ terminal: borrowing Terminal) throws -> SecretBytes {
     let least = new.minStrength.map(Double.init) ?? PasswordStrength.leastOfPassphrase
     var failure: (any Error)?
-    let found = try terminal.newSecret(what, purpose: purpose) { passphrase in
+    let found = try terminal.newSecret("New \(what)", purpose: purpose) { passphrase in
       do { return Self.objection(try PasswordStrength(passphrase), least) } catch {
         failure = error
         return nil
@@ -183,16 +179,11 @@ struct NewSecrets {
     return passphrase
   }
 
-  private static func firstPurpose(_ place: VaultPlace) -> String {
-    "This passphrase will open your vault, \(place.short). Nobody can restore it: four or more words are easy to remember."
-  }
-
   private static func objection(_ strength: PasswordStrength, _ least: Double) -> Failure? {
     guard strength.bits < least else { return nil }
     return .usage(
       "the passphrase is easy to guess: \(strength.reason)",
-      try:
-        "four or more unrelated words, as coffer generate --words 4 makes them; nothing was stored")
+      try: "four or more unrelated words, as coffer generate --words 4 makes them; nothing was stored")
   }
 
   private func newPassphrase() throws -> SecretBytes? {

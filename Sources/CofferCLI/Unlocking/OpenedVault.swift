@@ -31,11 +31,7 @@ struct AgentKeeper {
   /// Nil once it is known that the agent cannot keep this vault.
   private var client: AgentClient?
 
-  init(_ context: Context) {
-    self.context = context
-    settings = Settings(context)
-    client = nil
-  }
+  init(_ context: Context) { (self.context, settings) = (context, Settings(context)) }
 
   /// Refusals that mean no fault of the vault or of the typed secret.
   private static let obstacles: [StoreError.Kind] = [.otherVault, .replaced, .noAgent, .outcomeUnknown]
@@ -44,9 +40,7 @@ struct AgentKeeper {
   ///
   /// - Throws: ``/CofferPlatform/StoreError/Kind/wrongSecret``; other errors of the vault.
   mutating func unlock(with credentials: borrowing Credentials) throws -> AgentClient? {
-    guard context.unlocking?.leavesAgent ?? true, !context.readsMirror, !Self.isService, settings.keepsInAgent else {
-      return nil
-    }
+    guard context.unlocking?.leavesAgent ?? true, !context.readsMirror, !Self.isService, settings.keepsInAgent else { return nil }
     guard let client = try running() else { return nil }
     do throws(StoreError) {
       _ = try client.unlock(with: credentials, idle: settings.idle, lifetime: settings.lifetime)
@@ -57,14 +51,17 @@ struct AgentKeeper {
     }
   }
 
-  /// Hands over what opens a vault that this process has just made; a failure is only reported.
+  /// Hands over what opens a vault from now on, after this process has made it or has changed its passphrase; a failure is
+  /// only reported.
   ///
   /// - Returns: how long the vault stays unlocked without use; nil if the agent does not keep it.
-  mutating func keep(_ credentials: borrowing Credentials) -> Duration? {
+  @discardableResult
+  static func keep(_ credentials: borrowing Credentials, _ context: Context) -> Duration? {
+    var keeper = AgentKeeper(context)
     context.spin("Unlocking")
     defer { StatusLine.clear() }
-    do { return try unlock(with: credentials).map { try $0.status() }.map { min($0.idle, $0.lifetime) } } catch {
-      if let failure = Failure.of(error) { _ = notKept(failure) }
+    do { return try keeper.unlock(with: credentials).map { try $0.status() }.map { min($0.idle, $0.lifetime) } } catch {
+      if let failure = Failure.of(error) { _ = keeper.notKept(failure) }
       return nil
     }
   }
@@ -92,13 +89,16 @@ struct AgentKeeper {
 }
 
 extension OpenedVault {
-  /// Lends each item with its value to `body`, expired ones too, by name; those without a value to `withoutValue`.
+  /// Lends each item with its value to `body`, expired ones too, by name; those without a value to `withoutValue`. Goes on
+  /// after a damaged one if `unreadable` takes it, and this process holds the vault.
   borrowing func forEachItem(
-    withFields: Bool = false, withoutValue: @escaping (VaultItem) throws -> Void, _ body: (VaultItem, SecretForm) throws -> Void
+    withFields: Bool = false, withoutValue: @escaping (VaultItem) throws -> Void,
+    unreadable: ((VaultItem, StoreError) -> Void)? = nil, _ body: (VaultItem, SecretForm) throws -> Void
   ) throws {
     switch self {
     case .byAgent(let agent): try agent.forEachItem(withFields: withFields, withoutValue: withoutValue, body)
-    case .here(let vault): try vault.forEachItem(withFields: withFields, withoutValue: withoutValue, body)
+    case .here(let vault):
+      try vault.forEachItem(withFields: withFields, withoutValue: withoutValue, unreadable: unreadable, body)
     }
   }
 

@@ -63,9 +63,7 @@ struct Opening: ~Copyable {
     var credentials = try given.credentials.copied()
     let typed = try person.secret(question)
     // A code may be typed wherever a passphrase may. A passphrase may look like a code, so it is tried as both.
-    if hasRecoveryCode, try RecoveryCode.isCode(typed) {
-      credentials.recoveryCode = try typed.duplicate()
-    }
+    if hasRecoveryCode, try RecoveryCode.isCode(typed) { credentials.recoveryCode = try typed.duplicate() }
     credentials.passphrase = try typed.asPassphrase(from: person.name)
     return credentials
   }

@@ -40,7 +40,7 @@ extension Context {
     options.leastGeneration = [options.leastGeneration, unlocking?.minGeneration].compactMap(\.self).max()
     for text in unlocking?.invitation ?? [] {
       options.invitations.append(
-        try GivenInvitation.read(text, "what follows --invitation", several: "give each invitation by an --invitation of its own")
+        try GivenInvitation.read(text, "the value of --invitation", several: "give each invitation its own --invitation")
       )
     }
     return options
@@ -161,8 +161,7 @@ enum GivenInvitation {
     do throws(StoreError) { return try Invitation(text) } catch {
       let words = text.split { $0 == " " || $0.isNewline }
       guard words.count < 2 else { throw Failure.usage("\(place) is not an invitation, but \(words.count) words", try: several) }
-      throw Failure.usage(
-        "\(place) is not an invitation: one is PVINV1- and 120 hexadecimal digits", try: error.cure)
+      throw Failure.usage("\(place) is not an invitation: one is PVINV1- and 120 hexadecimal digits", try: error.cure)
     }
   }
 }

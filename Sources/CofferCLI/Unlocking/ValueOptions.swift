@@ -5,22 +5,17 @@ internal import CofferTerminal
 
 /// The source of a value: standard input unless an option names another.
 struct ValueOptions: ParsableArguments {
-  @Option(help: ArgumentHelp("Take the value from this file.", valueName: "path"))
-  var file: String?
+  @Option(help: ArgumentHelp("Take the value from this file.", valueName: "path")) var file: String?
 
-  @Option(help: ArgumentHelp("Take the value from this open descriptor.", valueName: "n"))
-  var fd: Int32?
+  @Option(help: ArgumentHelp("Take the value from this open descriptor.", valueName: "n")) var fd: Int32?
 
-  @Flag(help: "Take the value from standard input; the default unless that is a terminal.")
-  var stdin = false
+  @Flag(help: "Take the value from standard input; the default unless that is a terminal.") var stdin = false
 
-  @Flag(help: "Generate a random value: by default 32 letters, digits, - and _.")
-  var generate = false
+  @Flag(help: "Generate a random value: by default 32 letters, digits, - and _.") var generate = false
 
   @OptionGroup var recipe: RecipeOptions
 
-  @Flag(help: "Keep the newline of one piped line; allow an empty value.")
-  var exact = false
+  @Flag(help: "Keep the newline of one piped line; allow an empty value.") var exact = false
 
   func validate() throws {
     guard [file != nil, fd != nil, stdin, generate].filter(\.self).count <= 1 else {
@@ -34,16 +29,11 @@ struct ValueOptions: ParsableArguments {
   var isExplicit: Bool { file != nil || fd != nil || stdin || generate }
 
   /// Whether the value comes from standard input, not from a prompt.
-  var usesStandardInput: Bool {
-    stdin || fd == 0 || file == "-" || (!isExplicit && isatty(STDIN_FILENO) == 0)
-  }
+  var usesStandardInput: Bool { stdin || fd == 0 || file == "-" || (!isExplicit && isatty(STDIN_FILENO) == 0) }
 
-  func claimInput(_ context: Context) throws(Failure) {
-    if usesStandardInput { try context.input.claim(for: "the value") }
-  }
+  func claimInput(_ context: Context) throws(Failure) { if usesStandardInput { try context.input.claim(for: "the value") } }
 
-  /// `what` names the value in the prompt.
-  func read(_ what: String, _ context: Context) throws -> SecretBytes {
+  func read(_ prompt: String, _ context: Context) throws -> SecretBytes {
     if generate {
       let (value, bits) = try recipe.make()
       context.note("generated: \(RecipeOptions.text(bits)) bits of entropy")
@@ -62,7 +52,7 @@ struct ValueOptions: ParsableArguments {
     guard let terminal = Terminal() else {
       throw Failure.usage("there is no value", try: "standard input, --file PATH, --fd N or --generate")
     }
-    return try terminal.newSecret(what)
+    return try terminal.newSecret(prompt)
   }
 
   /// An empty input usually means a failed command before the pipe: storing it takes --exact.

@@ -27,8 +27,7 @@ package struct EnvFile {
   }
 
   private init(bytes: UnsafeRawBufferPointer, place: String) {
-    self.bytes = bytes
-    self.place = place
+    (self.bytes, self.place) = (bytes, place)
     if bytes.starts(with: [0xEF, 0xBB, 0xBF]) { offset = 3 }  // A byte order mark, as some editors leave it.
   }
 
@@ -138,9 +137,7 @@ package struct EnvFile {
   private func line(at offset: Int) -> Int { bytes[..<min(offset, bytes.count)].count { $0 == 0x0A } + 1 }
   private static func isSpace(_ byte: UInt8) -> Bool { byte == 0x20 || byte == 0x09 || byte == 0x0D }
 
-  private mutating func skip(while isSkipped: (UInt8) -> Bool) {
-    while let byte = peek, isSkipped(byte) { offset += 1 }
-  }
+  private mutating func skip(while isSkipped: (UInt8) -> Bool) { while let byte = peek, isSkipped(byte) { offset += 1 } }
 
   private func damaged(_ what: String) -> StoreError {
     StoreError(.damaged, "line \(line(at: offset)): \(what)", place: place, cure: "correct the file; nothing was done")

@@ -4,9 +4,7 @@ internal import CofferTerminal
 
 /// Read and written by git itself.
 package enum GitConfig {
-  package struct Setting {
-    package let key: String, value: String
-  }
+  package struct Setting { package let key: String, value: String }
 
   package static let helper = "credential.helper"
   /// Most bytes of git's output: some hundred settings.

@@ -74,9 +74,7 @@ package enum JSONItems {
     } catch {
       throw error.ofImported(account.isEmpty ? service : "\(service)/\(account)", place: place, line: scanner.line)
     }
-    return ImportedItem(
-      name: name, form: SecretForm(value, metadata: metadata), created: created,
-      modified: modified)
+    return ImportedItem(name: name, form: SecretForm(value, metadata: metadata), created: created, modified: modified)
   }
 
   private static func attributes(_ scanner: inout JSONScanner) throws -> [String: String] {

@@ -95,21 +95,13 @@ enum JSONForm {
     init(from decoder: any Decoder) throws {
       let single = try decoder.singleValueContainer()
       func attempt<Value: Decodable>(_: Value.Type) -> Value? { do { return try single.decode(Value.self) } catch { return nil } }
-      if let value = attempt(Bool.self) {
-        form = .bool(value)
-      } else if let value = attempt(Int64.self) {
-        form = .integer(value)
-      } else if let value = attempt(UInt64.self) {
-        form = .unsigned(value)
-      } else if let value = attempt(Double.self) {
-        form = .real(value)
-      } else if let value = attempt(String.self) {
-        form = .string(value)
-      } else if let value = attempt([Node].self) {
-        form = .array(value.map(\.form))
-      } else {
-        form = .dictionary(try single.decode([String: Node].self).mapValues(\.form))
-      }
+      let number =
+        attempt(Int64.self).map(PlainForm.integer) ?? attempt(UInt64.self).map(PlainForm.unsigned)
+        ?? attempt(Double.self).map(PlainForm.real)
+      let found =
+        attempt(Bool.self).map(PlainForm.bool) ?? number ?? attempt(String.self).map(PlainForm.string)
+        ?? attempt([Node].self).map { PlainForm.array($0.map(\.form)) }
+      form = try found ?? .dictionary(single.decode([String: Node].self).mapValues(\.form))
     }
   }
 }

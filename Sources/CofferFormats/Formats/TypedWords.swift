@@ -16,9 +16,7 @@ package enum TypedWords: Equatable {
     default:
       var rest = words
       let value = try value(&rest)
-      guard rest.isEmpty else {
-        throw .usage("several values were given", try: "quotes around a value with spaces, or -array")
-      }
+      guard rest.isEmpty else { throw .usage("several values were given", try: "quotes around a value with spaces, or -array") }
       return .replace(value)
     }
   }

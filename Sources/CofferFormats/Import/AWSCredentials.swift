@@ -20,17 +20,17 @@ package enum AWSCredentials {
         guard let first = line.first, first != UInt8(ascii: "#"), first != UInt8(ascii: ";") else { continue }
         if first == UInt8(ascii: "[") {
           guard let end = line.lastIndex(of: UInt8(ascii: "]")) else {
-            throw damaged("a profile's name has no end", number, place)
+            throw StoreError.damaged(number, "a profile's name has no end", place)
           }
           finish(entry, in: &found)
           entry = profile(line[(line.startIndex + 1)..<end].trimmed.word)
         } else {
-          guard let (name, value) = line.parted(at: "=") else { throw damaged("'=' is missing", number, place) }
-          guard entry != nil else { throw damaged("a value precedes the first profile", number, place) }
+          guard let (name, value) = line.parted(at: "=") else { throw StoreError.damaged(number, "'=' is missing", place) }
+          guard entry != nil else { throw StoreError.damaged(number, "a value precedes the first profile", place) }
           let word = name.trimmed.word.lowercased()
           // A second one would replace the first, which would be lost.
           guard word != secretKey || entry?.value == nil else {
-            throw damaged("the profile has a second '\(word)'", number, place)
+            throw StoreError.damaged(number, "the profile has a second '\(word)'", place)
           }
           if try take(word, value.trimmed, in: &entry) { entry?.cuts.append(text.lineCut) }
         }
@@ -64,9 +64,5 @@ package enum AWSCredentials {
     default: return false
     }
     return true
-  }
-
-  private static func damaged(_ what: String, _ line: Int, _ place: String) -> StoreError {
-    StoreError(.damaged, "line \(line): \(what)", place: place, cure: "correct it; nothing was imported")
   }
 }

@@ -70,8 +70,7 @@ package struct BitwardenJSON {
         case "notes": notes = try scanner.secretOrNothing()
         case "favorite": if try scanner.literal() == "true" { entry.tags.append("favorite") }
         case "folderId": folder = try scanner.textOrNothing()
-        case "collectionIds" where scanner.peek() == UInt8(ascii: "["):
-          try scanner.array { collections.append(try $0.textOrNothing()) }
+        case "collectionIds": try scanner.list { collections.append(try $0.textOrNothing()) }
         case "creationDate": entry.created = entry.date("created", try scanner.dateText())
         case "revisionDate": entry.modified = entry.date("modified", try scanner.dateText())
         case "deletedDate": isDeleted = try !scanner.textOrNothing().isEmpty
@@ -81,12 +80,10 @@ package struct BitwardenJSON {
         case "sshKey" where scanner.peek() == UInt8(ascii: "{"): try readParts(&scanner, value: "privateKey", secrets: [])
         case "identity" where scanner.peek() == UInt8(ascii: "{"):
           try readParts(&scanner, value: nil, secrets: ["ssn", "passportNumber", "licenseNumber"])
-        case "fields" where scanner.peek() == UInt8(ascii: "["): try scanner.array { try readField(&$0) }
-        case "passwordHistory" where scanner.peek() == UInt8(ascii: "["):
-          try scanner.array { try entry.readPrevious(&$0, "password", "lastUsedDate") }
+        case "fields": try scanner.list { try readField(&$0) }
+        case "passwordHistory": try scanner.list { try entry.readPrevious(&$0, "password", "lastUsedDate") }
         // Only their names are in this export.
-        case "attachments" where scanner.peek() == UInt8(ascii: "["):
-          try scanner.array { attachments.append(try $0.text(of: "fileName")) }
+        case "attachments": try scanner.list { attachments.append(try $0.text(of: "fileName")) }
         default: try scanner.skip()
         }
       }
@@ -98,10 +95,9 @@ package struct BitwardenJSON {
         case "username": entry.user = try scanner.textOrNothing()
         case "password": entry.value = try scanner.secretOrNothing()
         case "totp": try entry.takeSeed(OneTimeSeed(scanner.secretOrNothing()), as: name)
-        case "uris" where scanner.peek() == UInt8(ascii: "["):
-          try scanner.array { entry.urls.append(try $0.text(of: "uri")) }
-        case "fido2Credentials" where scanner.peek() == UInt8(ascii: "["):
-          try scanner.array {
+        case "uris": try scanner.list { entry.urls.append(try $0.text(of: "uri")) }
+        case "fido2Credentials":
+          try scanner.list {
             passkeys += 1
             try $0.skip()
           }
@@ -156,6 +152,11 @@ package struct BitwardenJSON {
 }
 
 extension JSONScanner {
+  /// The elements of a list; any other value is skipped.
+  mutating func list(_ body: (inout JSONScanner) throws -> Void) throws {
+    if peek() == UInt8(ascii: "[") { try array(body) } else { try skip() }
+  }
+
   /// The member `name` of an object; empty if it is missing or `null`.
   mutating func text(of name: String) throws -> String {
     var text = ""

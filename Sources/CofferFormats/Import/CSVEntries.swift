@@ -20,16 +20,15 @@ package struct CSVEntries {
   package static func read(_ file: borrowing SecretBytes, layouts: [CSVLayout], place: String) throws -> ImportedEntries {
     let columns = try columns(file, place: place)
     guard let layout = layouts.first(where: { $0.fits(columns) }) else {
-      throw StoreError(
-        .damaged, "line 1: the columns are not those of \(layouts[0].name): \(layouts[0].signs.sorted().joined(separator: ", "))",
-        place: place, cure: "the export of the program with its first line, or another --from; nothing was imported")
+      throw StoreError.damaged(
+        1, "the columns are not those of \(layouts[0].name): \(layouts[0].signs.sorted().joined(separator: ", "))", place,
+        cure: "the export of the program with its first line, or another --from; nothing was imported")
     }
     // A second column of a role would replace the first. An unknown column becomes a field, and loses nothing.
     let known = columns.map { $0.lowercased() }.filter { layout.roles[$0] != nil }
     guard Set(known).count == known.count else {
-      throw StoreError(
-        .damaged, "line 1: a column of \(layout.name) is there twice", place: place,
-        cure: "export it again; nothing was imported")
+      throw StoreError.damaged(
+        1, "a column of \(layout.name) is there twice", place, cure: "export it again; nothing was imported")
     }
     return try file.withUnsafeBytes { raw in
       var scanner = CSVScanner(raw, place: place, hasBackslashes: layout.hasBackslashes)
@@ -47,8 +46,7 @@ package struct CSVEntries {
   }
 
   private init(_ layout: CSVLayout, _ columns: [String]) {
-    self.layout = layout
-    names = columns
+    (self.layout, names) = (layout, columns)
     roles = columns.map { layout.roles[$0.lowercased()] }
   }
 
@@ -85,17 +83,13 @@ package struct CSVEntries {
     case .urls: entry.urls = addresses(text)
     case .folder: entry.folder = text
     // Split at scalars, not characters: a comma and a combining mark behind it are one character.
-    case .tags: entry.tags += text.unicodeScalars.split { $0 == "," || $0 == ";" }.map { trimmed(Substring($0)) }
+    case .tags: entry.tags += text.unicodeScalars.split { $0 == "," || $0 == ";" }.map { Substring($0).trimmedText }
     case .created: entry.created = entry.date("created", text, read: moment)
     case .modified: entry.modified = entry.date("modified", text, read: moment)
     case .attribute(let name): entry.say(text, as: name)
     case .mark(let name): if ["true", "1"].contains(text.lowercased()) { entry.tags.append(name) }
     case .password, .notes, .oneTime, .lines, .kind, .nothing: break
     }
-  }
-
-  private static func trimmed(_ text: Substring) -> String {
-    String(text.drop(while: \.isWhitespace)).trimmedEnd
   }
 
   /// Addresses between commas: an address may hold a comma itself, so a scheme has to follow.

@@ -53,9 +53,7 @@ package struct DockerConfig {
     entry.service = Self.service(of: server)
     entry.urls = [server]
     if let auth {
-      guard let parts = try Self.parts(auth) else {
-        return found.leaveOut(server, "'auth' is not a user and password in Base64")
-      }
+      guard let parts = try Self.parts(auth) else { return found.leaveOut(server, "'auth' is not a user and password in Base64") }
       (user, password) = parts
     }
     entry.user = token == nil ? user : Self.tokenUser

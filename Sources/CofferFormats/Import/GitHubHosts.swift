@@ -36,8 +36,6 @@ package struct GitHubHosts {
     }
   }
 
-  private init(place: String) { self.place = place }
-
   private mutating func take(_ line: TextLines.Line, _ number: Int) throws {
     let text = line.trimmed
     guard let first = text.first, first != UInt8(ascii: "#"), text.word != "---" else { return }
@@ -119,7 +117,5 @@ package struct GitHubHosts {
     return found
   }
 
-  private func damaged(_ what: String, _ line: Int) -> StoreError {
-    StoreError(.damaged, "line \(line): \(what)", place: place, cure: "correct it; nothing was imported")
-  }
+  private func damaged(_ what: String, _ line: Int) -> StoreError { StoreError.damaged(line, what, place) }
 }

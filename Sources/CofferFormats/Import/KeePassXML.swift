@@ -21,11 +21,7 @@ package struct KeePassXML {
         try scanner.children { scanner, tag in
           switch tag.name {
           case "Meta": try reader.readMeta(&scanner)
-          case "Root":
-            try scanner.children { scanner, tag in
-              guard tag.name == "Group" else { return try scanner.skipContent() }
-              try reader.readGroup(&scanner, path: nil, isTrash: false)
-            }
+          case "Root": try scanner.children("Group") { scanner, _ in try reader.readGroup(&scanner, path: nil, isTrash: false) }
           default: try scanner.skipContent()
           }
         }
@@ -41,8 +37,8 @@ package struct KeePassXML {
       case "RecycleBinEnabled": hasTrash = try scanner.text().lowercased() != "false"
       case "RecycleBinUUID": id = try scanner.text()
       case "Binaries":
-        try scanner.children { scanner, tag in
-          guard tag.name == "Binary", let id = tag.attributes["ID"] else { return try scanner.skipContent() }
+        try scanner.children("Binary") { scanner, tag in
+          guard let id = tag.attributes["ID"] else { return try scanner.skipContent() }
           files[id] = try AttachedFile(&scanner, tag)
         }
       default: try scanner.skipContent()
@@ -59,15 +55,13 @@ package struct KeePassXML {
       switch tag.name {
       case "UUID": if try scanner.text() == trash, !trash.isEmpty { isTrash = true }
       case "Name": name = try scanner.text()
-      case "Entry": try readEntry(&scanner, folder: Self.folder(path, name), isTrash: isTrash)
+      case "Entry":
+        let folder = path.map { ($0 + [name]).joined(separator: "/") } ?? ""
+        try readEntry(&scanner, folder: folder, isTrash: isTrash)
       case "Group": try readGroup(&scanner, path: path.map { $0 + [name] } ?? [], isTrash: isTrash)
       default: try scanner.skipContent()
       }
     }
-  }
-
-  private static func folder(_ path: [String]?, _ name: String) -> String {
-    path.map { ($0 + [name]).joined(separator: "/") } ?? ""
   }
 
   private mutating func readEntry(_ scanner: inout XMLScanner, folder: String, isTrash: Bool) throws {
@@ -79,11 +73,7 @@ package struct KeePassXML {
       case "Tags": draft.entry.tags = try scanner.text().unicodeScalars.split { $0 == ";" || $0 == "," }.map { String($0) }
       case "Times": try draft.readTimes(&scanner)
       case "Binary": try readAttachment(&scanner, of: &draft)
-      case "History":
-        try scanner.children { scanner, tag in
-          guard tag.name == "Entry" else { return try scanner.skipContent() }
-          try draft.readPrevious(&scanner)
-        }
+      case "History": try scanner.children("Entry") { scanner, _ in try draft.readPrevious(&scanner) }
       default: try scanner.skipContent()
       }
     }

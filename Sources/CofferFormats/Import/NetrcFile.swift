@@ -24,11 +24,6 @@ package struct NetrcFile {
     }
   }
 
-  private init(bytes: UnsafeRawBufferPointer, place: String) {
-    self.bytes = bytes
-    self.place = place
-  }
-
   private mutating func read() throws {
     var entry: ImportedEntry?
     while true {
@@ -45,8 +40,9 @@ package struct NetrcFile {
         entry?.title = host
       case "macdef":
         found.leaveOut(try value(of: word).plainText, "macros")
-        skipMacro()
-        // A macro belongs to the machine before it; after a cut it would become another's.
+        // A macro ends with an empty line.
+        while offset < bytes.count, !bytes[offset...].starts(with: "\n\n".utf8) { offset += 1 }
+        // It belongs to the machine before it; after a cut it would become another's.
         isCuttable = false
       case "login" where entry != nil:
         try checkOnce(word)
@@ -93,7 +89,8 @@ package struct NetrcFile {
   /// `\t`.
   private mutating func word() throws -> SecretForm? {
     while let byte = peek, Self.isSpace(byte) || byte == UInt8(ascii: "#") {
-      if byte == UInt8(ascii: "#") { skip { $0 != 0x0A } } else { offset += 1 }
+      offset += 1
+      while byte == UInt8(ascii: "#"), let rest = peek, rest != 0x0A { offset += 1 }
     }
     guard let first = peek else { return nil }
     let start = offset
@@ -130,20 +127,11 @@ package struct NetrcFile {
     throw damaged("a quote has no end")
   }
 
-  /// A macro ends with an empty line.
-  private mutating func skipMacro() {
-    while offset < bytes.count, !bytes[offset...].starts(with: "\n\n".utf8) { offset += 1 }
-  }
-
   private var peek: UInt8? { offset < bytes.count ? bytes[offset] : nil }
   private static func isSpace(_ byte: UInt8) -> Bool { [0x20, 0x09, 0x0A, 0x0D].contains(byte) }
 
-  private mutating func skip(while isSkipped: (UInt8) -> Bool) {
-    while let byte = peek, isSkipped(byte) { offset += 1 }
-  }
-
   private func damaged(_ what: String) -> StoreError {
     let line = bytes[..<min(offset, bytes.count)].count { $0 == 0x0A } + 1
-    return StoreError(.damaged, "line \(line): \(what)", place: place, cure: "correct it; nothing was imported")
+    return StoreError.damaged(line, what, place)
   }
 }

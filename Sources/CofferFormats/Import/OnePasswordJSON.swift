@@ -23,9 +23,7 @@ package struct OnePasswordJSON {
     }
   }
 
-  private mutating func readVault(
-    _ scanner: inout JSONScanner, _ attached: (String, Int) throws -> SecretForm?
-  ) throws {
+  private mutating func readVault(_ scanner: inout JSONScanner, _ attached: (String, Int) throws -> SecretForm?) throws {
     var name = ""
     var drafts: [Draft] = []
     try scanner.object { scanner, field in
@@ -76,10 +74,8 @@ package struct OnePasswordJSON {
         switch name {
         case "title": entry.title = try scanner.textOrNothing()
         case "url": first = try scanner.textOrNothing()
-        case "urls" where scanner.peek() == UInt8(ascii: "["):
-          try scanner.array { others.append(try $0.text(of: "url")) }
-        case "tags" where scanner.peek() == UInt8(ascii: "["):
-          try scanner.array { entry.tags.append(try $0.textOrNothing()) }
+        case "urls": try scanner.list { others.append(try $0.text(of: "url")) }
+        case "tags": try scanner.list { entry.tags.append(try $0.textOrNothing()) }
         default: try scanner.skip()
         }
       }
@@ -89,13 +85,11 @@ package struct OnePasswordJSON {
     private mutating func readDetails(_ scanner: inout JSONScanner) throws {
       try scanner.object { scanner, name in
         switch name {
-        case "loginFields" where scanner.peek() == UInt8(ascii: "["): try scanner.array { try readLoginField(&$0) }
+        case "loginFields": try scanner.list { try readLoginField(&$0) }
         case "notesPlain": notes = try scanner.secretOrNothing()
         case "password": if let password = try scanner.secretOrNothing() { entry.value = password }
-        case "sections" where scanner.peek() == UInt8(ascii: "["):
-          try scanner.array { try $0.each("fields") { try readField(&$0) } }
-        case "passwordHistory" where scanner.peek() == UInt8(ascii: "["):
-          try scanner.array { try entry.readPrevious(&$0, "value", "time", read: Self.moment) }
+        case "sections": try scanner.list { try $0.each("fields") { try readField(&$0) } }
+        case "passwordHistory": try scanner.list { try entry.readPrevious(&$0, "value", "time", read: Self.moment) }
         case "documentAttributes" where scanner.peek() == UInt8(ascii: "{"): try readFile(&scanner)
         case "passkey" where scanner.peek() == UInt8(ascii: "{"):
           passkeys += 1
@@ -158,9 +152,7 @@ package struct OnePasswordJSON {
       UInt64(seconds).flatMap { $0 > 0 && $0 < 1 << 40 ? Date(timeIntervalSince1970: Double($0)) : nil }
     }
 
-    func finish(
-      _ vault: String, _ found: inout ImportedEntries, _ attached: (String, Int) throws -> SecretForm?
-    ) throws {
+    func finish(_ vault: String, _ found: inout ImportedEntries, _ attached: (String, Int) throws -> SecretForm?) throws {
       var entry = entry
       entry.folder = vault
       guard state != "trashed", state != "deleted" else { return found.leaveOut(entry.label, LeftOut.inTrash) }
@@ -179,8 +171,7 @@ package struct OnePasswordJSON {
 extension JSONScanner {
   fileprivate mutating func each(_ name: String, _ body: (inout JSONScanner) throws -> Void) throws {
     try object { scanner, field in
-      guard field == name, scanner.peek() == UInt8(ascii: "[") else { return try scanner.skip() }
-      try scanner.array(body)
+      if field == name { try scanner.list(body) } else { try scanner.skip() }
     }
   }
 }

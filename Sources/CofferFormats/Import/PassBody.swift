@@ -42,7 +42,7 @@ package struct PassBody {
 
   package static func read(_ content: borrowing SecretBytes, style: Style, into entry: inout ImportedEntry) throws {
     try content.withUnsafeBytes { raw in
-      var body = PassBody(raw)
+      var body = PassBody(raw: raw)
       let first = raw.prefix { $0 != 0x0A }
       // pass-otp writes an entry that is only the URI.
       let isCode = first.starts(with: OneTimeURI.scheme)
@@ -56,8 +56,6 @@ package struct PassBody {
       try body.fill(&entry, isOld: isOld)
     }
   }
-
-  private init(_ raw: UnsafeRawBufferPointer) { self.raw = raw }
 
   private static func line(_ line: TextLines.Line) -> TextLines.Line { line.last == 0x0D ? line.dropLast() : line }
 

@@ -21,9 +21,7 @@ enum SecretBase32 {
     guard digits > 0, ![1, 3, 6].contains(digits % 8), padding == 0 || (digits + padding) % 8 == 0, padding < 8 else {
       return nil
     }
-    var bytes = try SecretBytes(zeros: digits * 5 / 8)
-    bytes.withUnsafeMutableBytes { write(text, to: $0) }
-    return bytes
+    return try SecretBytes.written { write(text, $0) }
   }
 
   /// In upper case, without separators.
@@ -31,16 +29,15 @@ enum SecretBase32 {
     for byte in text where value(byte) != nil { put(byte >= UInt8(ascii: "a") ? byte & ~0x20 : byte) }
   }
 
-  private static func write(_ text: UnsafeRawBufferPointer, to out: UnsafeMutableRawBufferPointer) {
-    var (bits, held, at): (UInt32, Int, Int) = (0, 0, 0)
+  private static func write(_ text: UnsafeRawBufferPointer, _ put: (UInt8) -> Void) {
+    var (bits, held): (UInt32, Int) = (0, 0)
     for byte in text {
       guard let value = value(byte) else { continue }
       bits = bits << 5 | value
       held += 5
       guard held >= 8 else { continue }
       held -= 8
-      out[at] = UInt8(truncatingIfNeeded: bits >> UInt32(held))
-      at += 1
+      put(UInt8(truncatingIfNeeded: bits >> UInt32(held)))
     }
   }
 

@@ -27,9 +27,7 @@ package struct OneTimePassword: ~Copyable {
     guard case let seconds = moment.timeIntervalSince1970.rounded(.down), seconds >= 0, let now = Int(exactly: seconds) else {
       throw StoreError(.clockBehind, "the clock stands before 1970, and codes follow the clock", cure: "set the clock")
     }
-    let tag = try withUnsafeBytes(of: UInt64(now / period).bigEndian) { counter in
-      try hash.authenticate(counter, with: secret)
-    }
+    let tag = try withUnsafeBytes(of: UInt64(now / period).bigEndian) { counter in try hash.authenticate(counter, with: secret) }
     return Code(text: try Self.text(tag, digits: digits), secondsLeft: period - now % period, period: period)
   }
 

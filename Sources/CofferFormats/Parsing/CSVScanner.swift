@@ -49,7 +49,7 @@ struct CSVScanner {
   }
 
   func damaged(_ what: String) -> StoreError {
-    StoreError(.damaged, "line \(rowLine): \(what)", place: place, cure: "export it again; nothing was imported")
+    StoreError.damaged(rowLine, what, place, cure: "export it again; nothing was imported")
   }
 
   private var peek: UInt8? { offset < bytes.count ? bytes[offset] : nil }

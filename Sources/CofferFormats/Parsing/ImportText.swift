@@ -78,3 +78,12 @@ package enum ImportText {
     }
   }
 }
+
+extension StoreError {
+  /// Names the line, and never its text.
+  static func damaged(
+    _ line: Int, _ what: String, _ place: String, cure: String = "correct it; nothing was imported"
+  ) -> StoreError {
+    StoreError(.damaged, "line \(line): \(what)", place: place, cure: cure)
+  }
+}

@@ -44,9 +44,7 @@ package struct ImportedEntry {
     package let range: Range<Int>
     package var stub = ""
 
-    package init(range: Range<Int>, stub: String = "") {
-      (self.range, self.stub) = (range, stub)
-    }
+    package init(range: Range<Int>, stub: String = "") { (self.range, self.stub) = (range, stub) }
   }
 
   package mutating func add(_ secret: SecretForm?, as name: String) {
@@ -108,9 +106,7 @@ package struct LeftOut: Encodable, Equatable {
 
   /// - Parameter part: the part of the entry, if the rest is imported.
   package init(_ entry: String, part: String = "", _ reason: String, count: Int = 1) {
-    self.entry = part.isEmpty ? entry : "\(entry): \(part)"
-    self.reason = reason
-    self.count = count
+    (self.entry, self.reason, self.count) = (part.isEmpty ? entry : "\(entry): \(part)", reason, count)
     isPart = !part.isEmpty || [Self.own, Self.passkey, Self.previousPasswords].contains(reason)
   }
 
@@ -130,7 +126,7 @@ package struct LeftOut: Encodable, Equatable {
   package static let link = "links to other fields"
   package static let previousPasswords = "previous passwords beyond those that an item keeps"
   static let passkey = "passkeys"
-  package static let otherCodes = "one-time codes of a kind unknown to this version: the seed is a field"
+  package static let otherCodes = "one-time code of an unknown kind; its seed is kept as a field"
   package static let unreadDate = "dates that cannot be read"
   static let unknownType = "of a type unknown to this version"
   package static let tooLarge = "larger than a value may be"
@@ -144,9 +140,7 @@ package struct ImportedEntries {
   private var attached = 0
   private static let mostAttached = 64 << 20
 
-  package init(entries: [ImportedEntry] = [], leftOut: [LeftOut] = []) {
-    (self.entries, self.leftOut) = (entries, leftOut)
-  }
+  package init(entries: [ImportedEntry] = [], leftOut: [LeftOut] = []) { (self.entries, self.leftOut) = (entries, leftOut) }
 
   package mutating func add(_ entry: ImportedEntry) { entries.append(entry) }
 

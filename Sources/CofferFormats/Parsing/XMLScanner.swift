@@ -25,16 +25,12 @@ struct XMLScanner {
   private var offset = 0
   private var depth = 0
 
-  init(_ bytes: UnsafeRawBufferPointer, place: String) {
-    self.bytes = bytes
-    self.place = place
-  }
+  init(_ bytes: UnsafeRawBufferPointer, place: String) { (self.bytes, self.place) = (bytes, place) }
 
-  /// Names the line, and never its text.
   func damaged(_ what: String) -> StoreError {
     let line = bytes[..<min(offset, bytes.count)].count { $0 == 0x0A } + 1
     let end = offset >= bytes.count ? ", where the file ends: it may have been cut" : ""
-    return StoreError(.damaged, "line \(line): \(what)\(end)", place: place, cure: "export it again; nothing was imported")
+    return StoreError.damaged(line, what + end, place, cure: "export it again; nothing was imported")
   }
 
   // MARK: Elements
@@ -50,6 +46,11 @@ struct XMLScanner {
   /// Text between the children is white space.
   mutating func children(_ body: (inout XMLScanner, Tag) throws -> Void) throws {
     while let tag = try nextTag(isText: false) { try element(tag, body) }
+  }
+
+  /// The children `name`; others are skipped.
+  mutating func children(_ name: String, _ body: (inout XMLScanner, Tag) throws -> Void) throws {
+    try children { scanner, tag in if tag.name == name { try body(&scanner, tag) } else { try scanner.skipContent() } }
   }
 
   private mutating func element(_ tag: Tag, _ body: (inout XMLScanner, Tag) throws -> Void) throws {
@@ -180,8 +181,8 @@ struct XMLScanner {
       for byte in UTF8.encode(try numbered()) ?? UTF8.encodedReplacementCharacter { put(byte) }
       return
     }
-    for (name, byte) in [("lt;", "<"), ("gt;", ">"), ("amp;", "&"), ("quot;", "\""), ("apos;", "'")] as [(String, Unicode.Scalar)]
-    where takes(name) { return put(UInt8(ascii: byte)) }
+    let entities: [(StaticString, Unicode.Scalar)] = [("lt;", "<"), ("gt;", ">"), ("amp;", "&"), ("quot;", "\""), ("apos;", "'")]
+    for (name, byte) in entities where takes(name) { return put(UInt8(ascii: byte)) }
     throw damaged("an entity is not one of XML's five")
   }
 
@@ -239,12 +240,6 @@ struct XMLScanner {
   private mutating func takes(_ text: StaticString) -> Bool {
     guard isNext(text) else { return false }
     offset += text.utf8CodeUnitCount
-    return true
-  }
-
-  private mutating func takes(_ text: String) -> Bool {
-    guard bytes[offset...].prefix(text.utf8.count).elementsEqual(text.utf8) else { return false }
-    offset += text.utf8.count
     return true
   }
 

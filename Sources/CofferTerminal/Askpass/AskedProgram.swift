@@ -19,9 +19,7 @@ final class AskedProgram {
 
   /// - Parameter hasInput: otherwise its input is empty.
   init(_ path: String, _ words: [String], hasInput: Bool, patience: Duration) throws {
-    self.path = path
-    self.patience = patience
-    deadline = .now + patience
+    (self.path, self.patience, deadline) = (path, patience, .now + patience)
     output = try Pipe()
     input = hasInput ? try Pipe() : nil
     process = try Self.start(path, words, output: output.writing, input: input?.reading)
@@ -29,17 +27,14 @@ final class AskedProgram {
     input?.closeReading()
   }
 
-  deinit {
-    guard status == nil else { return }
-    Self.stop(process)
-  }
+  deinit { if status == nil { Self.stop(process) } }
 
   private static func start(_ path: String, _ words: [String], output: Int32, input: Int32?) throws -> pid_t {
     var environment = ChildEnvironment()
     // A program that gets a secret from the vault must not be asked by the command that it starts.
     try environment.set("COFFER_ASKPASS", "")
     try environment.set("SSH_ASKPASS_REQUIRE", "never")
-    let child = CStrings.lend([path] + words) { argv in
+    let child = CStrings.lend(([path] + words).map { ByteWord($0) }) { argv in
       environment.lend { coffer_spawn_guarded(path, argv, $0, input ?? -1, output) }
     }
     guard child > 0 else { throw Askpass.noAnswer(path, "it cannot be started: \(String(cString: strerror(errno)))") }
@@ -71,8 +66,7 @@ final class AskedProgram {
   func end() throws -> Int32 {
     input?.closeWriting()
     let process = process
-    var raw: Int32 = 0
-    var found: pid_t = 0
+    var raw: Int32 = 0, found: pid_t = 0
     try wait { _ in
       found = waitpid(process, &raw, WNOHANG)
       if found != 0 { return true }
@@ -90,19 +84,17 @@ final class AskedProgram {
   /// Waits until `isOver` or the deadline, and handles signals.
   private func wait(until isOver: (Int32) -> Bool) throws {
     while !isOver(output.reading) {
-      if let signal = signals.next() { try stopped(by: signal) }
+      if let signal = signals.next() {
+        // The program ends before the signal takes effect.
+        Self.stop(process)
+        status = 128 + signal
+        guard signal != SIGINT else { throw Failure.interrupted }
+        signals.deliver(signal)
+      }
       guard ContinuousClock.now < deadline else {
         throw Askpass.noAnswer(path, "it did not answer within \(patience.components.seconds) s and was ended")
       }
     }
-  }
-
-  /// Ends the program before the signal takes effect.
-  private func stopped(by signal: Int32) throws {
-    Self.stop(process)
-    status = 128 + signal
-    guard signal != SIGINT else { throw Failure.interrupted }
-    signals.deliver(signal)
   }
 
   private static func stop(_ process: pid_t) {

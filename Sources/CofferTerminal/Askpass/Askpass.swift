@@ -18,10 +18,8 @@ package struct Askpass {
 
   /// A path, or a name to find on PATH.
   package let path: String
-  package var patience = Self.usualPatience
-
   /// Long enough to look a passphrase up; an unattended script ends after it.
-  static let usualPatience = Duration.seconds(120)
+  package var patience = Duration.seconds(120)
 
   package init(_ path: String) { self.path = path }
 
@@ -52,14 +50,16 @@ package struct Askpass {
     case .plain: answer = try line(words: [question.text])
     case .systemd:
       answer = try line(words: ["--id=coffer:passphrase", "--timeout=\(patience.components.seconds)", question.text])
-    case .pinentry: answer = try Pinentry(program: start([], isAsked: true), path).secret(question, within: patience)
+    case .pinentry:
+      let program = try AskedProgram(path, [], hasInput: true, patience: patience)
+      answer = try Pinentry(program: program, path).secret(question, within: patience)
     }
     guard answer.count > 0 else { throw Failure.nothingTyped }
     return answer
   }
 
   private func line(words: [String]) throws -> SecretBytes {
-    let program = try start(words, isAsked: false)
+    let program = try AskedProgram(path, words, hasInput: false, patience: patience)
     var text = try SecretBytes(zeros: Terminal.longestLine)
     var count = 0
     while case let got = try program.read(into: &text, at: count), got > 0 { count += got }
@@ -71,10 +71,6 @@ package struct Askpass {
     return try text.prefix(length)
   }
 
-  private func start(_ words: [String], isAsked: Bool) throws -> AskedProgram {
-    try AskedProgram(path, words, hasInput: isAsked, patience: patience)
-  }
-
   static func noAnswer(_ path: String, _ why: String) -> Failure {
     Failure(
       StoreError(
@@ -83,7 +79,4 @@ package struct Askpass {
   }
 }
 
-extension Question {
-  /// The whole question.
-  package var text: String { [remark, reason, subject + ":"].compactMap(\.self).joined(separator: "\n") }
-}
+extension Question { package var text: String { [remark, reason, subject + ":"].compactMap(\.self).joined(separator: "\n") } }

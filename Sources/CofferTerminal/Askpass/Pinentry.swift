@@ -13,8 +13,7 @@ struct Pinentry: ~Copyable {
   private var count = 0
 
   init(program: AskedProgram, _ path: String) throws {
-    self.path = path
-    self.program = program
+    (self.path, self.program) = (path, program)
     text = try SecretBytes(zeros: Terminal.longestLine)
   }
 
@@ -77,7 +76,7 @@ struct Pinentry: ~Copyable {
         continue
       }
       let got = try program.read(into: &text, at: count)
-      guard got > 0 else { throw Askpass.noAnswer(path, "it ended within its answer") }
+      guard got > 0 else { throw Askpass.noAnswer(path, "it ended in the middle of its answer") }
       count += got
     }
   }
@@ -90,25 +89,24 @@ struct Pinentry: ~Copyable {
   }
 
   private func joined(_ answer: borrowing SecretBytes, _ range: Range<Int>) throws -> SecretBytes {
-    var longer = try SecretBytes(zeros: answer.count + range.count)
-    var at = answer.count
-    answer.withUnsafeBytes { old in longer.withUnsafeMutableBytes { $0.copyMemory(from: old) } }
-    text.withUnsafeBytes { raw in
-      var index = range.lowerBound
-      while index < range.upperBound {
-        var byte = raw[index]
-        index += 1
-        if byte == UInt8(ascii: "%"), index + 2 <= range.upperBound, let high = PercentEncoding.digit(raw[index]),
-          let low = PercentEncoding.digit(raw[index + 1])
-        {
-          byte = high << 4 | low
-          index += 2
+    try answer.withUnsafeBytes { old in
+      try text.withUnsafeBytes { raw in
+        try SecretBytes.written { put in
+          old.forEach(put)
+          var rest = raw[range]
+          while let byte = rest.popFirst() {
+            guard byte == UInt8(ascii: "%"), let high = rest.first.flatMap(PercentEncoding.digit),
+              let low = rest.dropFirst().first.flatMap(PercentEncoding.digit)
+            else {
+              put(byte)
+              continue
+            }
+            put(high << 4 | low)
+            rest = rest.dropFirst(2)
+          }
         }
-        longer.withUnsafeMutableBytes { $0[at] = byte }
-        at += 1
       }
     }
-    return try longer.prefix(at)
   }
 
   /// Escaped, and cut to fit.

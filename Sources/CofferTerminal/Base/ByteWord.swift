@@ -49,8 +49,4 @@ package enum CStrings {
       withExtendedLifetime(copies) { body(buffer.baseAddress.unsafelyUnwrapped) }
     }
   }
-
-  package static func lend<Result>(_ words: [String], _ body: (UnsafePointer<UnsafeMutablePointer<CChar>?>) -> Result) -> Result {
-    lend(words.map { ByteWord($0) }, body)
-  }
 }

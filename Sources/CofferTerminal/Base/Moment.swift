@@ -10,9 +10,7 @@ package enum Moment {
   package static func day(_ date: Date) -> String { String(text(date).prefix(10)) }
 
   /// `2026-11-21 08:00:00 +0000`, as macOS prints a date.
-  package static func classic(_ date: Date) -> String {
-    text(date).replacing("T", with: " ").replacing("Z", with: " +0000")
-  }
+  package static func classic(_ date: Date) -> String { text(date).replacing("T", with: " ").replacing("Z", with: " +0000") }
 
   /// Reads the formats of ``text(_:)`` and ``classic(_:)``, other offsets, a time without seconds or with fractions of one,
   /// a space in place of the `T`, and a bare day, which begins at midnight UTC.
@@ -46,9 +44,7 @@ package enum Moment {
     var rest = text
     let isDigit = { (byte: UInt8) in UInt8(ascii: "0")...UInt8(ascii: "9") ~= byte }
     func take(_ mark: Unicode.Scalar?, below limit: Int) -> Bool {
-      if let mark {
-        guard rest.popFirst() == UInt8(ascii: mark) else { return false }
-      }
+      if let mark { guard rest.popFirst() == UInt8(ascii: mark) else { return false } }
       let digits = rest.prefix(2)
       rest = rest.dropFirst(2)
       return digits.count == 2 && digits.allSatisfy(isDigit) && digits.reduce(0) { $0 * 10 + Int($1 - UInt8(ascii: "0")) } < limit

@@ -54,7 +54,7 @@ package struct Failure: Error {
 
   package var isQuiet: Bool { status == .pipeClosed || kind == "said" }
 
-  package var sentence: String { what.prefix(1).uppercased() + what.dropFirst() + "." }
+  package var sentence: String { what.asSentence + "." }
 
   /// After a command was started; before, it has another status.
   package var afterStart: Failure {

@@ -21,33 +21,30 @@ extension StoreError.Remedy {
     case .acceptOlder:
       "an older copy was put back: find the newer file; if the old one is right, accept it with coffer vault pin accept"
     case .acceptFork:
-      "two copies were written apart: find the other one; if this one is right, accept it with coffer vault pin accept"
+      "two copies were changed separately: find the other one; if this one is right, accept it with coffer vault pin accept"
     case .acceptMoved: "use the vault itself, at its own place; if it was moved here, accept it with coffer vault pin accept"
     case .acceptAtPath: "check that the right vault is there, then accept it with coffer vault pin accept"
     case .acceptUnpinned: "check that the vault is the newest one, then accept it with coffer vault pin accept"
-    case .expectVault: "ask someone who has the vault for an invitation: coffer vault join PLACE INVITATION"
-    case .acceptInvited:
-      "ask someone who has the vault for an invitation: coffer vault pin accept --invitation INVITATION"
+    case .expectVault: "ask a member of the vault for an invitation: coffer vault join PLACE INVITATION"
+    case .acceptInvited: "ask a member of the vault for an invitation: coffer vault pin accept --invitation INVITATION"
     case .copyItems: "copy the items to a new vault with coffer export, or restore a backup"
     case .leaveVault: "copy the items to a new vault with coffer export, and remove this one"
     case .giveBackup: "make a backup of that vault with coffer backup, and give that"
     case .giveBackupSecret:
-      "give it with --passphrase-file or the like; what opens the vault now can come from COFFER_PASSPHRASE_FILE, "
+      "give it with --passphrase-file or a similar option; the vault's current secret can come from COFFER_PASSPHRASE_FILE, "
         + "COFFER_KEY_FILE or the terminal"
     case .replaceVault: "restore to another path, or use --replace, which keeps the old one beside it"
     case .acceptOlderKey:
-      "use a backup made after the key change, or also give what unlocks the vault there; to go back on purpose, --older-key"
+      "use a backup made after the key change, or also give the current vault's secret; to go back on purpose, --older-key"
     case .acceptOlderCopy: "use a copy made since; if you know this one, --older-key"
     case .rebuild: "restore a backup; without one, coffer vault repair --rebuild keeps the records that open"
     case .askRecipient: "ask for it again; coffer vault identity FILE prints it"
     case .makeMirror: "coffer vault mirror FILE --vault URL creates it again, once the server can be reached"
-    case .remakeMirror:
-      "find out who put it there; then move it away and run coffer vault mirror FILE --vault URL"
+    case .remakeMirror: "find out who put it there; then move it away and run coffer vault mirror FILE --vault URL"
     case .openMirror: "--vault mirror:FILE, which reads it"
     case .leaveMirror: "use the vault's own place, once the server can be reached"
     case .readMirror:
-      "check that it can be reached, then try again; --vault mirror:FILE reads the copy "
-        + "that coffer vault mirror FILE made"
+      "check that it can be reached, then try again; --vault mirror:FILE reads the copy that coffer vault mirror FILE made"
     case .startAgent: "coffer unlock starts one; or unlock the vault in this process"
     case .unlockAgent: "coffer unlock, then try again"
     case .relockAgent: "coffer lock, then unlock the vault that you expect"

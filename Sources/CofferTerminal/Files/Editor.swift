@@ -14,23 +14,7 @@ package enum Editor {
     let outcome = Result { try run(file, limit) }
     folder.wipe()
     while let signal = signals.next() { if signal == SIGTERM || signal == SIGHUP { signals.deliver(signal) } }
-    return try outcome.take()
-  }
-
-  private enum Result: ~Copyable {
-    case success(SecretBytes)
-    case failure(any Error)
-
-    init(_ body: () throws -> SecretBytes) {
-      do { self = .success(try body()) } catch { self = .failure(error) }
-    }
-
-    consuming func take() throws -> SecretBytes {
-      switch consume self {
-      case .success(let bytes): return bytes
-      case .failure(let error): throw error
-      }
-    }
+    return try outcome.get()
   }
 
   private static func run(_ file: String, _ limit: Int) throws -> SecretBytes {
@@ -60,11 +44,7 @@ package enum Editor {
     let word = editor.split(separator: " ").first ?? ""
     // On most systems vi is a link to vim.
     let path = word.contains("/") ? String(word) : "/usr/bin/\(word)"
-    let name =
-      realpath(path, nil).map { resolved in
-        defer { free(resolved) }
-        return String(cString: resolved)
-      }?.split(separator: "/").last.map(String.init) ?? String(word)
+    let name = GivenPath.realPath(FilePath(path))?.split(separator: "/").last.map(String.init) ?? String(word)
     return name.hasPrefix("vim.") && name != "vim.tiny" || name == "vim" || name == "nvim"
       ? " -n -i NONE -c 'set nobackup nowritebackup noundofile'" : ""
   }

@@ -46,13 +46,12 @@ package enum PlainFile {
     defer { close(descriptor) }
     // The open file's: the path may lead to another one by now.
     let status = try FileStatus(of: descriptor, place: path)
-    guard status.isRegular else { throw denied("the \(name) is not a file", path, "remove what is in its place") }
+    guard status.isRegular else { throw denied("the \(name) is not a file", path, "remove it, or move it away") }
     guard status.owner == geteuid() || status.owner == 0 else {
       throw denied("the \(name) belongs to user \(status.owner), who controls its content", path, "run it as that user")
     }
     guard status.permissions & 0o022 == 0 else {
-      throw denied(
-        "the \(name) can be written by other users", path, "if you trust its content, run chmod go-w \(path.quoted)")
+      throw denied("the \(name) can be written by other users", path, "if you trust its content, run chmod go-w \(path.quoted)")
     }
     return try content(of: descriptor, limit: limit, path)
   }
@@ -113,8 +112,7 @@ package enum SecretOutputFile {
     let isThere = lstat(path, &link) == 0
     let leadsToFile = stat(path, &facts) != 0 || facts.st_mode & S_IFMT == S_IFREG
     if isThere, link.st_mode & S_IFMT == S_IFLNK, leadsToFile {
-      throw StoreError(
-        .denied, "the output is a symbolic link", place: path, cure: "give the path of the file it points to")
+      throw StoreError(.denied, "the output is a symbolic link", place: path, cure: "give the path of the file it points to")
     }
     guard isThere, !leadsToFile else {
       return try content.withBytes { (bytes) throws(StoreError) in

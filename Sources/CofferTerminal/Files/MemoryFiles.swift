@@ -97,7 +97,7 @@ package final class MemoryFolder {
       for file in try FileManager.default.subpathsOfDirectory(atPath: path.string) { Self.overwrite(path.appending(file)) }
       try FileManager.default.removeItem(atPath: path.string)
     } catch {
-      Output.message("coffer: note: \(path) could not be removed; what is in it was overwritten")
+      Output.message("coffer: note: \(path) could not be removed; its content was overwritten")
     }
   }
 

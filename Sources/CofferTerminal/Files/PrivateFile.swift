@@ -9,9 +9,7 @@ package enum PrivateFile {
     try GivenPath.check(path)
     do {
       try content.withBytes { (bytes) throws(StoreError) in try AtomicFile(FilePath(path)).create(with: bytes, mode: 0o600) }
-    } catch {
-      throw Failure(error)
-    }
+    } catch { throw Failure(error) }
     return content
   }
 

@@ -102,9 +102,7 @@ package struct Picker {
     scroll()
   }
 
-  private mutating func scroll() {
-    top = min(max(top, marked - room + 1), marked, max(found.count - room, 0))
-  }
+  private mutating func scroll() { top = min(max(top, marked - room + 1), marked, max(found.count - room, 0)) }
 
   private var hasFooter: Bool { size.rows > 2 }
   private var room: Int { max(size.rows - (hasFooter ? 2 : 1), 1) }
@@ -118,9 +116,7 @@ package struct Picker {
     }
     let names = shown.map { Cells.count($0.name) }.max() ?? 0
     let column = min(names, size.columns * 2 / 3)
-    var list = shown.enumerated().map { position, row in
-      line(row, isMarked: top + position == marked, column, display)
-    }
+    var list = shown.enumerated().map { position, row in line(row, isMarked: top + position == marked, column, display) }
     if list.isEmpty { list = [cut(Style.dim, "  nothing matches", display)] }
     list += Array(repeating: "", count: room - list.count)
     return (Array(([first] + list).prefix(size.rows - (hasFooter ? 1 : 0))) + (hasFooter ? [footer(display)] : []), cursor)

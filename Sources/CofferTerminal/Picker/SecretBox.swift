@@ -27,8 +27,7 @@ package struct SecretBox {
       let part = start..<min(start + width, count)
       return Row(text: side + "  ", part: part, end: TextWidth.blanks(width - part.count + 2) + side)
     }
-    let rows =
-      Self.rows(title, size) + [Row(text: first)] + box + [Row(text: last)] + notes.flatMap { Self.rows($0, size) }
+    let rows = Self.rows(title, size) + [Row(text: first)] + box + [Row(text: last)] + notes.flatMap { Self.rows($0, size) }
     return rows.count <= size.rows ? rows : nil
   }
 

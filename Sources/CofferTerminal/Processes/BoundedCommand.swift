@@ -8,8 +8,6 @@ package struct BoundedCommand: ~Copyable {
   /// Empty unless requested.
   package let output: SecretBytes
 
-  /// Passing bytes on takes milliseconds, and about a hundred times that on a busy machine.
-  static let standardPatience = Duration.seconds(10)
   /// Variables that locate the session's display and files. Others may hold secrets, and are withheld.
   package static let inherited = [
     "HOME", "PATH", "LANG", "TMPDIR", "DISPLAY", "XAUTHORITY", "WAYLAND_DISPLAY", "XDG_RUNTIME_DIR", "XDG_CONFIG_HOME",
@@ -21,11 +19,12 @@ package struct BoundedCommand: ~Copyable {
   ///
   /// - Parameters:
   ///   - limit: the most that it may print; nil discards its output.
+  ///   - patience: passing bytes on takes milliseconds, and about a hundred times that on a busy machine.
   ///   - signals: these end it, and are held meanwhile: see ``HeldSignals``.
   /// - Throws: a failure of status 126 or 127 if it cannot be started; `.io(ETIMEDOUT)` if it took too long, and
   ///   `.io(EINTR)` for one of the signals, which stays pending: it was killed then.
   package static func run(
-    _ words: [String], input: borrowing SecretBytes, limit: Int? = nil, patience: Duration = standardPatience,
+    _ words: [String], input: borrowing SecretBytes, limit: Int? = nil, patience: Duration = .seconds(10),
     endsOn signals: [Int32] = []
   ) throws -> BoundedCommand {
     let deadline =
@@ -143,19 +142,18 @@ package struct BoundedCommand: ~Copyable {
     private static let nap: Int32 = 50
 
     private func goOn() throws {
-      guard left > 0 else { throw late }
+      guard left > 0 else {
+        throw StoreError(.io(ETIMEDOUT), "\(name) did not end and was killed", cure: BoundedCommand.cure(name))
+      }
       guard !HeldSignals.isPending(one: signals) else {
         throw StoreError(.io(EINTR), "interrupted", cure: BoundedCommand.cure(name))
       }
     }
 
     private var left: Int64 { deadline - coffer_time_awake() }
-    private var late: StoreError {
-      StoreError(.io(ETIMEDOUT), "\(name) did not end and was killed", cure: BoundedCommand.cure(name))
-    }
   }
 
   package static func cure(_ name: String) -> String {
-    "run \(name) by hand to see what it says, or choose another with --clipboard"
+    "run \(name) by hand to see its messages, or choose another with --clipboard"
   }
 }

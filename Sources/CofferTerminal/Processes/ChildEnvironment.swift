@@ -5,9 +5,7 @@ internal import CofferPlatform
 /// A command's environment: the inherited one without the variables that unlock the vault, and with given values.
 package struct ChildEnvironment {
   /// A command that gets some secrets must not get all of them.
-  package static let unlocking: Set = [
-    "COFFER_PASSPHRASE", "COFFER_PASSPHRASE_FILE", "COFFER_KEY_FILE", "COFFER_IDENTITY",
-  ]
+  package static let unlocking: Set = ["COFFER_PASSPHRASE", "COFFER_PASSPHRASE_FILE", "COFFER_KEY_FILE", "COFFER_IDENTITY"]
 
   /// `NAME=value` with its final zero, in guarded memory, by name.
   private var given: [String: SecretForm] = [:]
@@ -21,16 +19,15 @@ package struct ChildEnvironment {
     let isText = value.withUnsafeBytes { !$0.contains(0) }
     guard isText else {
       throw Failure.usage(
-        "the value for \(name) holds a NUL byte, which no environment can", try: "--fd or --file, which carry any bytes")
+        "the value for \(name) has a NUL byte, which an environment cannot hold", try: "--fd or --file, which carry any bytes")
     }
-    let start = Array("\(name)=".utf8)
-    let count = value.count
-    let entry = try SecretBytes(
-      count: start.count + count + 1, memory: { Failure(StoreError(memory: $0)) },
-      fill: { (out) throws(Failure) in
-        out.copyBytes(from: start)
-        value.withUnsafeBytes { UnsafeMutableRawBufferPointer(rebasing: out[start.count...]).copyMemory(from: $0) }
-      })
+    let entry = try value.withUnsafeBytes { raw in
+      try SecretBytes.written { put in
+        "\(name)=".utf8.forEach(put)
+        raw.forEach(put)
+        put(0)
+      }
+    }
     given[name] = SecretForm(entry)
   }
 
@@ -60,9 +57,7 @@ package struct ChildEnvironment {
       entries.append(start?.assumingMemoryBound(to: CChar.self))
     }
     entries.append(nil)
-    return try withExtendedLifetime(given) {
-      try entries.withUnsafeBufferPointer { try body($0.baseAddress.unsafelyUnwrapped) }
-    }
+    return try withExtendedLifetime(given) { try entries.withUnsafeBufferPointer { try body($0.baseAddress.unsafelyUnwrapped) } }
   }
 
   private func isPassedOn(_ entry: UnsafePointer<CChar>) -> Bool {

@@ -37,17 +37,18 @@ extension Failure {
     return Failure(
       .cannotExecute, kind: "cannotExecute", "'\(name)' cannot be executed: \(String(cString: strerror(code)))",
       cure: isTooMuch
-        ? "give a large value with --file or --fd, which have no such limit" : "check the file's mode and what it is")
+        ? "give a large value with --file or --fd, which have no such limit" : "check the file's mode and type")
   }
 }
 
 /// Programs for other programs to find on PATH.
 package enum ProgramPath {
-  /// Why `name` cannot be found; nil if it can.
-  package static func lacks(_ name: String) -> String? {
-    do throws(Failure) {
-      _ = try Executable.find(ByteWord(name), path: ProcessEnvironment.word("PATH"))
+  package static func find(_ name: String) -> String? {
+    do throws(Failure) { return try Executable.find(ByteWord(name), path: ProcessEnvironment.word("PATH")).text } catch {
       return nil
-    } catch { return "\(name) is not on PATH: run coffer install" }
+    }
   }
+
+  /// Why `name` cannot be found; nil if it can.
+  package static func lacks(_ name: String) -> String? { find(name) == nil ? "\(name) is not on PATH: run coffer install" : nil }
 }

@@ -1,6 +1,6 @@
 internal import CofferPlatform
 internal import CofferVault
-internal import SystemPackage
+package import SystemPackage
 
 /// Paths from the command line, which may lead to a descriptor of this process, such as `/dev/fd/3`.
 package enum GivenPath {
@@ -12,7 +12,7 @@ package enum GivenPath {
     try checkIsOnNoServer(path, "file")
     try checkNamesNoFolder(path)
     guard let descriptor = descriptor(of: path), !Hardening.wasGiven(descriptor) else { return }
-    throw .usage("descriptor \(descriptor), to which \(path) leads, is not open", try: "N<FILE or N>FILE in the shell")
+    throw .usage("\(path) leads to descriptor \(descriptor), which is not open", try: "N<FILE or N>FILE in the shell")
   }
 
   /// Refuses a server's place, and one of PostgreSQL that lacks its slashes. Only its scheme is repeated: the rest may hold a
@@ -34,9 +34,7 @@ package enum GivenPath {
   package static func descriptor(of path: String) -> Int32? {
     var path = FilePath(path)
     for _ in 0..<mostLinks {
-      if let folder = realPath(path.folder), isOfDescriptors(folder) {
-        return path.lastComponent.flatMap { Int32($0.string) }
-      }
+      if let folder = realPath(path.folder), isOfDescriptors(folder) { return path.lastComponent.flatMap { Int32($0.string) } }
       guard let target = linkTarget(path) else { return nil }
       path = target.isAbsolute ? target : path.folder.pushing(target)
     }
@@ -74,7 +72,7 @@ package enum GivenPath {
       || folder.hasPrefix("/proc/\(getpid())/task/") && folder.hasSuffix("/fd")
   }
 
-  private static func realPath(_ path: FilePath) -> String? {
+  package static func realPath(_ path: FilePath) -> String? {
     path.withPlatformString { path in
       guard let found = realpath(path, nil) else { return nil }
       defer { free(found) }
@@ -83,12 +81,8 @@ package enum GivenPath {
   }
 
   private static func linkTarget(_ path: FilePath) -> FilePath? {
-    let bytes = withUnsafeTemporaryAllocation(byteCount: Int(PATH_MAX) + 1, alignment: 1) { buffer -> [CChar]? in
-      let room = buffer.bindMemory(to: CChar.self)
-      guard let start = room.baseAddress else { return nil }
-      let count = path.withPlatformString { readlink($0, start, Int(PATH_MAX)) }
-      return count > 0 ? Array(room[..<count]) + [0] : nil
-    }
-    return bytes.flatMap { bytes in bytes.withUnsafeBufferPointer { $0.baseAddress.map { FilePath(platformString: $0) } } }
+    var bytes = [CChar](repeating: 0, count: Int(PATH_MAX) + 1)
+    let count = path.withPlatformString { readlink($0, &bytes, Int(PATH_MAX)) }
+    return count > 0 ? FilePath(platformString: bytes) : nil
   }
 }

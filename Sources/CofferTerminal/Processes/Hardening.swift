@@ -33,9 +33,7 @@ package enum Hardening {
     if inherited.ignoresChildren { signal(SIGCHLD, SIG_IGN) }
   }
 
-  package static func restoreMask() {
-    if let mask = inherited.withLock({ $0?.mask }) { umask(mask) }
-  }
+  package static func restoreMask() { if let mask = inherited.withLock({ $0?.mask }) { umask(mask) } }
 
   /// The signals of an impossible write. A started command gets the original settings.
   package static let deadlyWrites = [SIGPIPE, SIGXFSZ]

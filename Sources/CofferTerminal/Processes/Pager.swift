@@ -39,7 +39,7 @@ package enum Pager {
     while signals.next() != nil {}
     guard end != .exited(ExitStatus.commandNotFound.rawValue) else { return false }
     guard isReaders(end) else {
-      let how = words(end)
+      let how = if case .killed(let signal) = end { "signal \(signal)" } else { "status \(end.status)" }
       throw StoreError(
         .io(EIO), "the pager '\(Printable.line(pager))' of \(variable) ended with \(how), and may not have shown the answer",
         cure: "\(variable)=cat, which prints it at once, or another pager")
@@ -49,13 +49,6 @@ package enum Pager {
 
   /// Whether the reader ended the pager. A shell reports a signal as a status.
   private static func isReaders(_ end: Ending) -> Bool { [0, 128 + SIGINT, 128 + SIGPIPE].contains(end.status) }
-
-  private static func words(_ end: Ending) -> String {
-    switch end {
-    case .exited(let status): "status \(status)"
-    case .killed(let signal): "signal \(signal)"
-    }
-  }
 
   private static func start(_ pager: String, _ input: Int32) throws -> pid_t {
     var environment = ChildEnvironment()

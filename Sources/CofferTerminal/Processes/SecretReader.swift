@@ -42,9 +42,7 @@ package enum SecretReader {
     try GivenPath.check(path)
     do throws(StoreError) {
       return try SecretFile.content(of: FilePath(path), limit: limit, what: what, warning: warning)
-    } catch {
-      throw Failure(error)
-    }
+    } catch { throw Failure(error) }
   }
 
   package static func warn(ofFileAt path: String) { SecretFile.warn(ofFileAt: FilePath(path)) }

@@ -50,13 +50,21 @@ enum Echo {
   /// Handles a signal again after another handler.
   static func watch(_ number: Int32) {
     guard terminal.load(ordering: .relaxed) >= 0 else { return }
-    let previous = signal(number) { number in
+    handle(number) { number in
       _ = Echo.restore()
       signal(number, SIG_DFL)
       raise(number)
     }
-    // As under nohup(1).
-    if unsafeBitCast(previous, to: Int.self) == unsafeBitCast(SIG_IGN, to: Int.self) { signal(number, SIG_IGN) }
+  }
+
+  /// Gives a signal another effect, unless it is ignored, as under nohup(1) and in a shell's background.
+  ///
+  /// - Returns: whether it is ignored.
+  @discardableResult
+  static func handle(_ number: Int32, _ handler: (@convention(c) (Int32) -> Void)?) -> Bool {
+    guard unsafeBitCast(signal(number, handler), to: Int.self) == unsafeBitCast(SIG_IGN, to: Int.self) else { return false }
+    signal(number, SIG_IGN)
+    return true
   }
 
   /// The part of ``comeBack()`` that a signal handler may do. Source: signal-safety(7), which lists tcsetattr(3).
@@ -70,10 +78,7 @@ enum Echo {
 
   private static func forget() {
     let descriptor = terminal.exchange(-1, ordering: .relaxed)
-    for number in signals {
-      let previous = signal(number, SIG_DFL)
-      if unsafeBitCast(previous, to: Int.self) == unsafeBitCast(SIG_IGN, to: Int.self) { signal(number, SIG_IGN) }
-    }
+    for number in signals { handle(number, SIG_DFL) }
     close(descriptor)
   }
 }

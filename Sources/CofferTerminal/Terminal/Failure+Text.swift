@@ -6,10 +6,10 @@ extension Failure {
     guard display.isTerminal, status != .interrupted else { return text }
     let program = Output.isTerminal ? nil : "coffer: "
     let name = key.map { (program ?? "") + Style.bold.text(Printable.line($0), display) + ": " } ?? program
-    let told = name == nil ? story.prefix(1).uppercased() + story.dropFirst() : story
+    let told = name == nil ? story.asSentence : story
     let (question, rest) = meaning
     let end = told.last.map { ".?!…".contains($0) } ?? true ? "" : "."
-    let asked = question.map { " " + $0.prefix(1).uppercased() + $0.dropFirst() } ?? ""
+    let asked = question.map { " " + $0.asSentence } ?? ""
     let cure = command == nil && !rest.isEmpty ? "\n  try: \(rest)" : ""
     return Style.red.text(Sign.failed.text(display), display) + " " + (name ?? "") + told + end + asked + cure
   }

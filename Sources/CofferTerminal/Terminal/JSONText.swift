@@ -38,9 +38,7 @@ package enum JSONText {
   }
 }
 
-extension Output {
-  package static func json(_ answer: some Encodable) throws(Failure) { try line(JSONText.encode(answer)) }
-}
+extension Output { package static func json(_ answer: some Encodable) throws(Failure) { try line(JSONText.encode(answer)) } }
 
 /// A field that is null where it does not apply: programs need not check for it.
 @propertyWrapper
@@ -59,54 +57,32 @@ package struct OrNull<Value: Encodable>: Encodable {
 package enum SecretJSON {
   package static func literal(_ secret: borrowing SecretBytes) throws -> SecretBytes {
     try secret.withUnsafeBytes { raw in
-      let write: (inout Sink) -> Void = UTF8Validity.isValid(raw) ? { string(raw, &$0) } : { base64(raw, &$0) }
-      var counting = Sink(buffer: nil)
-      write(&counting)
-      return try SecretBytes(
-        count: counting.count, memory: { Failure(StoreError(memory: $0)) },
-        fill: { (buffer) throws(Failure) in
-          var sink = Sink(buffer: buffer)
-          write(&sink)
-        })
+      let isText = UTF8Validity.isValid(raw)
+      return try SecretBytes.written { put in if isText { string(raw, put) } else { base64(raw, put) } }
     }
   }
 
-  /// Counts bytes, and stores them in a buffer, if any: the same code measures and writes.
-  private struct Sink {
-    let buffer: UnsafeMutableRawBufferPointer?
-    var count = 0
-    init(buffer: UnsafeMutableRawBufferPointer?) { self.buffer = buffer }
-
-    mutating func put(_ byte: UInt8) {
-      buffer?[count] = byte
-      count += 1
-    }
-    mutating func put(_ text: StaticString) {
-      for index in 0..<text.utf8CodeUnitCount { put(text.utf8Start[index]) }
-    }
-  }
-
-  private static func string(_ raw: UnsafeRawBufferPointer, _ sink: inout Sink) {
+  private static func string(_ raw: UnsafeRawBufferPointer, _ put: (UInt8) -> Void) {
     let digits: StaticString = "0123456789abcdef"
-    sink.put("\"")
+    put(UInt8(ascii: "\""))
     for byte in raw {
       switch byte {
-      case UInt8(ascii: "\""): sink.put("\\\"")
-      case UInt8(ascii: "\\"): sink.put("\\\\")
-      case UInt8(ascii: "\n"): sink.put("\\n")
+      case UInt8(ascii: "\""): "\\\"".utf8.forEach(put)
+      case UInt8(ascii: "\\"): "\\\\".utf8.forEach(put)
+      case UInt8(ascii: "\n"): "\\n".utf8.forEach(put)
       case 0..<0x20, 0x7F:
-        sink.put("\\u00")
-        sink.put(digits.utf8Start[Int(byte >> 4)])
-        sink.put(digits.utf8Start[Int(byte & 15)])
-      default: sink.put(byte)
+        "\\u00".utf8.forEach(put)
+        put(digits.utf8Start[Int(byte >> 4)])
+        put(digits.utf8Start[Int(byte & 15)])
+      default: put(byte)
       }
     }
-    sink.put("\"")
+    put(UInt8(ascii: "\""))
   }
 
-  private static func base64(_ raw: UnsafeRawBufferPointer, _ sink: inout Sink) {
-    sink.put("{\"base64\":\"")
-    SecretBase64.encode(raw) { sink.put($0) }
-    sink.put("\"}")
+  private static func base64(_ raw: UnsafeRawBufferPointer, _ put: (UInt8) -> Void) {
+    "{\"base64\":\"".utf8.forEach(put)
+    SecretBase64.encode(raw, put)
+    "\"}".utf8.forEach(put)
   }
 }

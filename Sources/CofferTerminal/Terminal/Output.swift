@@ -47,7 +47,7 @@ package enum Output {
     guard isTerminal else { return try write(raw, to: STDOUT_FILENO) }
     guard UTF8Validity.isValid(raw) else {
       throw .usage(
-        "the value is not text, and a terminal could take its bytes for commands",
+        "the value is not text, and a terminal could interpret its bytes as commands",
         try: "the same command with '| xxd' or '> FILE'")
     }
     // In place: the value is never copied into ordinary memory.

@@ -99,9 +99,7 @@ extension Progress.Work {
     return Moment.words(Int64(seconds.rounded(.up))) + " left"
   }
 
-  private func plural(_ number: Int) -> String {
-    number == 1 ? noun : noun.hasSuffix("y") ? noun.dropLast() + "ies" : noun + "s"
-  }
+  private func plural(_ number: Int) -> String { number == 1 ? noun : noun.hasSuffix("y") ? noun.dropLast() + "ies" : noun + "s" }
 }
 
 /// `100 000`: digits in groups of three, for people.

@@ -20,9 +20,7 @@ package struct Question {
   /// Lends the question to `body`, which asks it and uses the answer, again after a wrong answer.
   ///
   /// - Parameter wrong: the fault of the answer after an error of `body`; nil if another answer would not help.
-  package func asked<Result: ~Copyable>(
-    wrong: (any Error) -> String?, _ body: (Question) throws -> Result
-  ) throws -> Result {
+  package func asked<Result: ~Copyable>(wrong: (any Error) -> String?, _ body: (Question) throws -> Result) throws -> Result {
     try Echo.staysOff {
       var question = self
       for left in (1..<Self.tries).reversed() {

@@ -9,9 +9,7 @@ package enum Spinner {
   private static let stackBytes = 256 << 10
 
   /// Shown until ``StatusLine/clear()``, which any output or question calls.
-  package static func show(_ text: String, quiet: Bool) {
-    if !quiet, StatusLine.isPossible { start(text) }
-  }
+  package static func show(_ text: String, quiet: Bool) { if !quiet, StatusLine.isPossible { start(text) } }
 
   /// The thread blocks all signals, which others still receive. It ends with the line's turn.
   private static func start(_ text: String) {

@@ -77,7 +77,7 @@ package enum StatusLine {
 
   /// - Returns: whether interrupts are ignored, and stay so.
   private static func watchInterrupts() -> Bool {
-    let before = signal(SIGINT) { _ in
+    Echo.handle(SIGINT) { _ in
       Echo.restore()
       let farewell = (Interruption(rawValue: StatusLine.interruption.load(ordering: .relaxed)) ?? .plain).farewell
       _ = systemWrite(STDERR_FILENO, farewell.utf8Start, farewell.utf8CodeUnitCount)
@@ -85,8 +85,5 @@ package enum StatusLine {
       signal(SIGINT, SIG_DFL)
       raise(SIGINT)
     }
-    guard unsafeBitCast(before, to: Int.self) == unsafeBitCast(SIG_IGN, to: Int.self) else { return false }
-    signal(SIGINT, SIG_IGN)
-    return true
   }
 }

@@ -29,7 +29,7 @@ package struct Table {
 
   package let columns: [Column]
   package let rows: [[Cell]]
-  /// The number of rows, or the meaning of a sign; empty for no footer.
+  /// The number of rows, or the meaning of a sign; perhaps several lines, or empty.
   package let footer: String
 
   package init(columns: [Column], rows: [[Cell]], footer: String) {
@@ -53,8 +53,8 @@ package struct Table {
       lines.append(line(columns.map { Cell($0.title, .bold) }, widths, display))
     }
     for row in rows { lines.append(line(row, widths, display)) }
-    if !footer.isEmpty { lines.append(Style.dim.text(Cells.shorten(footer, to: display.width, display), display)) }
-    return lines.joined(separator: "\n")
+    let last = footer.split(separator: "\n").map { Cells.shorten(String($0), to: display.width, display) }
+    return (lines + last.map { Style.dim.text($0, display) }).joined(separator: "\n")
   }
 
   private func line(_ row: [Cell], _ widths: [Int], _ display: Display) -> String {
@@ -79,9 +79,7 @@ package struct Table {
       widths[index] = max(widths[index], Cells.count(column.title))
     }
     let least = zip(columns, widths).map { column, width in min(column.least ?? width, width) }
-    while Self.total(zip(widths, least).map { $0 > 0 ? $1 : 0 }) > most, let index = droppable(widths) {
-      widths[index] = 0
-    }
+    while Self.total(zip(widths, least).map { $0 > 0 ? $1 : 0 }) > most, let index = droppable(widths) { widths[index] = 0 }
     return fitted(widths, least, most)
   }
 

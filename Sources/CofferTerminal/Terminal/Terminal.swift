@@ -66,10 +66,10 @@ package struct Terminal: ~Copyable {
   ///   - purpose: the secret's use, in a sentence.
   ///   - objection: the fault of the secret, as the error after the last try; nil for none.
   package func newSecret(
-    _ what: String, purpose: String? = nil, objection: (borrowing SecretBytes) -> Failure? = { _ in nil }
+    _ prompt: String, purpose: String? = nil, objection: (borrowing SecretBytes) -> Failure? = { _ in nil }
   ) throws -> SecretBytes {
     try Echo.staysOff {
-      var question = Question("New \(what)", reason: purpose)
+      var question = Question(prompt, reason: purpose)
       for left in (0..<Question.tries).reversed() {
         let wrong: Failure
         do {
@@ -118,7 +118,10 @@ package struct Terminal: ~Copyable {
       try say(TextWidth.message(text, to: Display.errors.width - 1) + " ")
       var answer = [UInt8](repeating: 0, count: Self.longestLine)
       let count = max(0, SecretFile.readOnce(descriptor, &answer, answer.count))
-      guard count > 0 else { return false }
+      guard count > 0 else {
+        try say("\n")
+        return false
+      }
       let word = answer.prefix(count).filter { !" \t\n".utf8.contains($0) }.map { $0 | 0x20 }
       if word.isEmpty { return standard }
       if ["y", "yes"].contains(where: { word.elementsEqual($0.utf8) }) { return true }
@@ -131,9 +134,7 @@ package struct Terminal: ~Copyable {
   package func optionalSecret(_ question: Question) throws -> SecretBytes? {
     do { return try secret(question) } catch let failure as Failure
       where failure.isNothingTyped || failure.kind == Failure.inputEnded.kind
-    {
-      return nil
-    }
+    { return nil }
   }
 
   private enum Line: ~Copyable {
@@ -162,13 +163,9 @@ package struct Terminal: ~Copyable {
   }
 
   private func typedLine() throws -> SecretBytes {
-    var count = 0
-    let line = try SecretBytes(
-      count: Self.longestLine, memory: { Failure(StoreError(memory: $0)) },
-      fill: { (buffer) throws(Failure) in
-        count = SecretFile.readOnce(descriptor, buffer.baseAddress, buffer.count)
-        guard count >= 0 else { throw Failure(StoreError(errno: errno, "read from the terminal", place: "/dev/tty")) }
-      })
+    var line = try SecretBytes(zeros: Self.longestLine)
+    let count = line.withUnsafeMutableBytes { SecretFile.readOnce(descriptor, $0.baseAddress, $0.count) }
+    guard count >= 0 else { throw Failure(StoreError(errno: errno, "read from the terminal", place: "/dev/tty")) }
     let typed = try line.prefix(count)
     let text = try typed.withoutTrailingNewline(.lineFeed)
     guard text.count > 0 else { throw count == 0 ? Failure.inputEnded : Failure.nothingTyped }
@@ -181,9 +178,7 @@ package struct Terminal: ~Copyable {
   // In another encoding, the same passphrase from a file elsewhere would be other bytes.
   private static func checkText(_ bytes: borrowing SecretBytes) throws {
     let isText = bytes.withUnsafeBytes { UTF8Validity.isValid($0) }
-    guard isText else {
-      throw Failure.usage("the input is not UTF-8", try: "a terminal set to UTF-8, or a file with the bytes")
-    }
+    guard isText else { throw Failure.usage("the input is not UTF-8", try: "a terminal set to UTF-8, or a file with the bytes") }
   }
 }
 

@@ -83,9 +83,7 @@ package enum TextWidth {
     return width - column < narrowest ? 4 + indent : column
   }
 
-  private static func definitions(
-    _ rows: [(String, String)], column: Int, indent: Int, _ lines: (String) -> String
-  ) -> String {
+  private static func definitions(_ rows: [(String, String)], column: Int, indent: Int, _ lines: (String) -> String) -> String {
     rows.map { name, text in
       let text = lines(text).replacing("\n", with: "\n" + blanks(column))
       let room = column - indent - Cells.count(styled: name[...])

@@ -26,7 +26,7 @@ extension ItemHistory {
     }
   }
 
-  func undelete(_ name: ItemName, _ change: inout Change) throws(StoreError) -> VaultItem {
+  func undelete(_ name: ItemName, _ living: inout Set<UUID>?, _ change: inout Change) throws(StoreError) -> VaultItem {
     let index = items.index(of: name)
     guard try records.touch(items.bucket(of: index), change).record(at: index) == nil else {
       throw StoreError(
@@ -41,24 +41,26 @@ extension ItemHistory {
     }
     try items.checkRoom(for: name, &change)
     // A merge or an import may have brought it back under another name. This one then becomes another item.
-    let living = try Set(items.list(service: nil, withFields: true).map(\.id))
-    let restored = try restore(last, living, &change)
+    var ids: Set<UUID>
+    if let living { ids = living } else { ids = Set(try items.list(service: nil, withFields: true).map(\.id)) }
+    defer { living = ids }
+    let restored = try restore(last, &ids, &change)
     guard name.field.isEmpty else { return items.item(restored) }
     for field in Set(deleted.map(\.present)) where field != index {
       guard let lastOfField = deleted.last(of: field), lastOfField.deletion?.commit == last.deletion?.commit else { continue }
-      _ = try restore(lastOfField, living, &change)
+      _ = try restore(lastOfField, &ids, &change)
     }
     return items.item(restored)
   }
 
   /// A content whose id is among `living` gets a new one.
-  private func restore(_ note: RecordNote, _ living: Set<UUID>, _ change: inout Change) throws(StoreError) -> RecordMeta {
+  private func restore(_ note: RecordNote, _ living: inout Set<UUID>, _ change: inout Change) throws(StoreError) -> RecordMeta {
     let highest = try records.highestRevision(of: note.present, &change)
     let next = try view.checked { () throws(FormatError) in try FileCounter.next(highest, "revision of an item") }
     let restored = try copy(note.index, in: .old, &change) { meta in
       meta.become(.present)
       (meta.revision, meta.modified) = (next, view.now)
-      if living.contains(items.item(meta).id) { meta.id = .random() }
+      if !living.insert(items.item(meta).id).inserted { meta.id = .random() }
     }
     _ = try records.drop(note.index, as: .past, forGood: false, &change)
     for previous in try records.notes(of: note.item, in: .old, &change)

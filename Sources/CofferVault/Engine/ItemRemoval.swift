@@ -42,13 +42,6 @@ struct ItemRemoval {
     return true
   }
 
-  func removeFields(of index: RecordIndex, _ change: inout Change) throws(StoreError) {
-    for field in try records.notes(of: index, in: .present, &change).map(\.index) {
-      _ = try records.drop(field, as: .field, &change)
-      change.events.append(items.entry(.itemDeleted, field))
-    }
-  }
-
   private func forgetPast(of name: ItemName, at index: RecordIndex, _ change: inout Change) throws(StoreError) -> Bool {
     guard !name.field.isEmpty else { return try history.forget(index, &change) }
     return try history.forget(items.index(of: name.item), only: index, &change)

@@ -12,16 +12,12 @@ struct ItemTransfer {
   private var view: VerifiedView { items.view }
 
   /// Stores an item with its own times, or now for a later one: the last item written decides which account a host gets. A
-  /// replaced item leaves only its count of writes.
+  /// replaced item becomes a previous version, if it keeps any.
   ///
   /// - Parameter keeping: the number of previous versions that a new item keeps.
   func adopt(_ item: ImportedItem, keeping: UInt8, _ change: inout Change) throws(StoreError) {
     try items.check(item.form)
     let target = try items.target(item.name, &change)
-    // The secret that renews a login belongs to that login alone.
-    if item.name.field.isEmpty, target.old?.itemMetadata.isKeptByCoffer == true {
-      try items.removals.removeFields(of: target.index, &change)
-    }
     var meta = RecordMeta(
       revision: 0, id: target.old?.id ?? .random(), service: item.name.service, account: item.name.account,
       field: item.name.field,
@@ -34,15 +30,20 @@ struct ItemTransfer {
     _ = try items.adopt(meta, item.form.bytes, at: target, &change)
   }
 
-  /// Removes the other fields of the items among `imported`, before these are stored.
+  /// Removes the other fields of the items among `imported`, before these are stored. One with a history can be restored.
   func removeFields(notIn imported: [ImportedItem], _ change: inout Change) throws(StoreError) {
     let names = Set(imported.lazy.map(\.name))
-    var fields: [ItemName] = []
-    for name in names where name.field.isEmpty { fields += try items.fields(of: name)?.map(\.name) ?? [] }
-    for field in fields where !names.contains(field) { _ = try items.removals.remove(field, &change) }
+    var fields: [VaultItem] = []
+    for name in names where name.field.isEmpty { fields += try items.fields(of: name) ?? [] }
+    for field in fields where !names.contains(field.name) {
+      _ = try items.removals.remove(field.name, keptUntil: field.history > 0 ? .distantFuture : nil, &change)
+    }
   }
 
-  func plan(_ imported: [ImportedItem], _ duplicates: DuplicatePolicy) throws(StoreError) -> ImportReport {
+  /// A trial of ``DuplicatePolicy/replaceWithFields`` serves the search for free names.
+  func plan(
+    _ imported: [ImportedItem], _ duplicates: DuplicatePolicy, isTrial: Bool = false
+  ) throws(StoreError) -> ImportReport {
     var report = ImportReport()
     var seen: Set<ItemName> = []
     // A field follows its item: a mixture of two items would be neither.
@@ -56,7 +57,15 @@ struct ItemTransfer {
     }
     let parts = Dictionary(grouping: imported.lazy.filter { !$0.isPrevious }, by: \.name.item)
     for item in imported where item.name.field.isEmpty && !item.isPrevious {
-      if try stays(item, with: parts[item.name] ?? [], duplicates) { kept.insert(item.name) }
+      if try stays(item, with: parts[item.name] ?? [], duplicates) {
+        kept.insert(item.name)
+      } else if duplicates != .refuse, !isTrial || duplicates != .replaceWithFields,
+        try items.item(item.name)?.metadata.isKeptByCoffer == true
+      {
+        throw StoreError(
+          .refused, "an item that Coffer manages itself, such as a login, is not replaced", key: item.name.description,
+          place: view.place.description, cure: "leave the item out, or give it another name; nothing was changed")
+      }
     }
     for item in imported where !item.isPrevious {
       guard seen.insert(item.name).inserted else {

@@ -43,7 +43,7 @@ package struct ItemQuery: Sendable, Equatable {
     }
   }
 
-  package init(service: String? = nil) { self.service = service }
+  package init(service: String? = nil, otherThan: String? = nil) { (self.service, self.otherThan) = (service, otherThan) }
 }
 
 /// A query that is compared with descriptions in place, without copying each text.

@@ -42,7 +42,8 @@ public enum DuplicatePolicy: Sendable, CaseIterable {
   case keep
   /// Replaces the current item if the imported one was written later and differs. One without a date counts as older.
   case newer
-  /// As ``replace``; removes for good the fields of a replaced item that are not imported.
+  /// As ``replace``; removes the fields of a replaced item that are not imported. One that keeps previous versions can be
+  /// restored.
   case replaceWithFields
 }
 

@@ -119,7 +119,7 @@ struct InstallCommandTests {
     #expect(answer.status == 0 && answer.out.contains("removed  \(home.path)/p/bin/coffer\n"), "\(answer.err)")
     let left = try FileManager.default.subpathsOfDirectory(atPath: home.path + "/p").sorted()
     #expect(left == ["bin", "bin/other", "share", "share/man", "share/man/man1", "share/man/man1/other.1"])
-    try home.transcript("install --remove --prefix \(home.path)/p", err: "coffer install has put nothing there", exit: 1)
+    try home.transcript("install --remove --prefix \(home.path)/p", err: "nothing was installed there", exit: 1)
   }
 
   @Test

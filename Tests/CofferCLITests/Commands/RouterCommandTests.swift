@@ -22,6 +22,12 @@ struct RouterCommandTests {
     try home.transcript("list --plain --json", out: #"[{"key":"theme","store":"defaults"}]"# + "\n")
     try home.transcript("delete github.com/ada")
     try home.transcript("get github.com/ada", err: "no item with this name", exit: 1)
+    let terminal = try PseudoTerminal()
+    let child = try terminal.coffer("delete theme", in: home)
+    terminal.shows("Delete the preference theme? It cannot be restored. [y/N] ")
+    terminal.type("n\n")
+    terminal.showsAll()
+    #expect(try child.wait() == 64)
     try home.transcript("delete theme")
     try home.transcript("delete theme", err: "coffer: 'theme': no item", exit: 1)
   }

@@ -59,13 +59,13 @@ struct RouterRulesTests {
     try home.transcript("get theme", out: "light")
     try home.transcript(
       "show theme", out: "theme: domain string (\(home.path)/config/coffer.plist)\n",
-      err: "whether the vault holds it too is unknown: the vault is locked")
+      err: "could not check whether the vault holds it too: the vault is locked")
     try home.transcript("list", out: "theme\tdefaults\t\t\t\n", err: "nothing to unlock it with", exit: 69)
     try home.transcript("delete theme")
     try home.transcript("list", err: "nothing to unlock it with", exit: 69)
     let other = try Home.withVault()
     home.environment["COFFER_KEY_FILE"] = other.path + "/key"
-    try home.transcript("set theme dark --plain", err: "whether the vault holds it too is unknown: wrong key file")
+    try home.transcript("set theme dark --plain", err: "could not check whether the vault holds it too: wrong key file")
     home.environment["COFFER_KEY_FILE"] = home.path + "/key"
     try home.transcript("set token new --plain", err: "a secret in the vault has this name", exit: 77)
     try home.transcript("set token new", err: "was given as an argument", exit: 64)

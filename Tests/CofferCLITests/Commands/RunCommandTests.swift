@@ -77,7 +77,7 @@ struct RunCommandTests {
     #expect(try home.coffer("vault set raw --exact", in: binary).status == 0)
     #expect(try home.coffer("run --fd 9=coffer://raw -- cat /proc/self/fd/9").bytes == binary)
     #expect(try home.coffer("run --mask --file F=coffer://raw --fd 3=coffer://github -- /bin/sh -c 'cat <&3'").out == "<masked>")
-    try home.transcript("run -e RAW=coffer://raw -- true", err: "holds a NUL byte", exit: 125)
+    try home.transcript("run -e RAW=coffer://raw -- true", err: "has a NUL byte", exit: 125)
     let change = try home.coffer("run --file F=coffer://github -- /bin/sh -c 'chmod 600 $F; echo x > $F; echo $?; cat $F'")
     #expect(!change.out.hasPrefix("0\n") && change.out.hasSuffix("hunter2"), "\(change)")
   }
@@ -89,6 +89,8 @@ struct RunCommandTests {
     try home.transcript(run("coffer://github/bob"), err: "'coffer://github/bob': no item with this name", exit: 125)
     try home.transcript(run("coffer://nowhere"), err: "no item with this name", exit: 125)
     try home.transcript(run("coffer://github/ada/nope"), err: "nothing named 'nope'", exit: 125)
+    try home.transcript("vault set keys/api stripe", in: "x")
+    try home.transcript(run("coffer://keys/api/stripe"), err: "did you mean coffer://keys%2Fapi/stripe?", exit: 125)
     try home.transcript("vault set github eve", in: "x")
     try home.transcript(run("coffer://github"), err: "2 items match", exit: 125)
     try home.transcript("vault set brief --expires 1s", in: "x")

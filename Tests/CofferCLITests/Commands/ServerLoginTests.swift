@@ -93,7 +93,7 @@ import Testing
     try home.transcript("provider add corp --issuer https://a.example --client-id c1 --client-secret-file \(file) --quiet")
     try home.transcript("defaults write coffer.settings provider.corp -dict client c1 issuer https://b.example")
     try home.transcript("provider list", out: "corp\thttps://b.example\tc1\n")
-    try home.transcript("login h --provider corp --device", err: "belongs to another server or client", exit: 77)
+    try home.transcript("login h --provider corp --device", err: "belongs to a server or client other than", exit: 77)
   }
 
   @Test func `a server of a private authority is believed by --ca or SSL_CERT_FILE alone, and so are its renewals`() throws {

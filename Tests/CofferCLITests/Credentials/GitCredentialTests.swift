@@ -23,6 +23,8 @@ struct GitCredentialTests {
     try home.transcript("vault get https://example.com ada", out: "one")
     try home.transcript("vault set https://by.hand", in: "typed")
     try home.transcript("helper git get", in: "protocol=https\nhost=by.hand\n", out: "username=\npassword=typed\n")
+    try home.transcript("vault set bare.example", in: "typed")
+    try home.transcript("helper git get", in: "protocol=https\nhost=bare.example\n", out: "password=typed\n")
     try home.transcript("helper git erase", in: Self.place + "username=ada\npassword=other\n")
     try home.transcript("helper git get", in: Self.place + "username=ada\n", out: "username=ada\npassword=one\n")
     try home.transcript("helper git erase", in: Self.place + "password=two\n")
@@ -31,7 +33,7 @@ struct GitCredentialTests {
     try home.transcript("vault list https://example.com")
     try home.transcript("helper git erase", in: "protocol=https\n")
     try home.transcript("helper git erase", in: "username=\n")
-    #expect(try home.listed() == ["https://by.hand"])
+    #expect(try home.listed() == ["bare.example", "https://by.hand"])
   }
 
   @Test(arguments: ["0", "false"])

@@ -52,7 +52,7 @@ struct HostItemTests {
     .git(octocat, "github.com:443", out: given), .git(octocat, "github.com", more: "username=octocat\n", out: given),
     .git(["vault set GitHub.com octocat -q"], "github.com", out: given),
     .git(["vault set github.com:8443 octocat -q"], "github.com:8443", out: given),
-    .git(["vault set github.com -q"], "github.com", out: ("", "v0")),
+    Row(["vault set github.com -q"], "helper git get", in: "protocol=https\nhost=github.com\n", out: "password=v0\n"),
     // Another user, scheme, port, path or host.
     .git(octocat, "github.com", more: "username=eve\n"), .git(octocat, "github.com", more: "username=\n"),
     .git(octocat, "github.com", more: "username=oauth2\n"), .git(octocat, "github.com", "http"),
@@ -252,5 +252,23 @@ struct HostItemTests {
       try home.transcript("vault list")
       #expect(try home.coffer("vault undelete r.example ada").status == 0)
     }
+  }
+
+  @Test(arguments: ["s.example", "https://s.example"])
+  func `what keyring or cargo removes by the name of a person's item can be brought back`(service: String) throws {
+    let home = try Home.withVault()
+    for value in ["one", "two"] { try home.transcript("vault set \(service) ada -q", in: value) }
+    func cargo(_ kind: String) throws {
+      let line = #"{"v":1,"kind":"\#(kind)","token":"three","registry":{"index-url":"x"},"args":["\#(service)","ada"]}"#
+      #expect(try home.coffer("helper cargo", in: Data((line + "\n").utf8)).out.contains(#""Ok""#))
+    }
+    try home.transcript("helper keyring del \(service) ada")
+    #expect(try home.coffer("vault undelete \(service) ada").status == 0)
+    try cargo("login")
+    try cargo("logout")
+    try home.transcript("vault list")
+    #expect(try home.coffer("vault undelete \(service) ada").status == 0)
+    try home.transcript("vault get \(service) ada", out: "three")
+    try home.transcript("vault get \(service) ada --revision 1", out: "one")
   }
 }

@@ -214,7 +214,7 @@ struct DoctorFixTests {
   func `nothing changes where nobody can be asked, a helper is missing, or the vault has another value`() throws {
     let home = try home()
     let file = try home.file(".git-credentials", Self.git)
-    try home.transcript("doctor --fix", err: "there is no terminal to ask what to move", exit: 77)
+    try home.transcript("doctor --fix", err: "there is no terminal to ask which secrets to move", exit: 77)
     try home.transcript("vault set https://example.com ada", in: "other")
     _ = try home.file(".docker/config.json", #"{"auths": {"a.example": {"auth": "YWRhOmh1c2g="}}}"#)
     try FileManager.default.removeItem(atPath: home.path + "/bin/docker-credential-coffer")
@@ -291,7 +291,7 @@ struct DoctorFixTests {
       (".config/gh/hosts.yml", "it is not a regular file"), (".aws/credentials", "the file is over 1048576 bytes"),
     ] {
       let lines = found.out.split(separator: "\n").filter { $0.contains("/\(file)") }
-      #expect(lines.count == 1 && lines.allSatisfy { $0.contains("in the clear is unknown: \(reason)") }, "\(found.out)")
+      #expect(lines.count == 1 && lines.allSatisfy { $0.contains("in the clear: \(reason)") }, "\(found.out)")
       #expect(fixed.out.split(separator: "\n").contains { $0.contains("/\(file)") && $0.contains(reason) }, "\(fixed.out)")
     }
   }

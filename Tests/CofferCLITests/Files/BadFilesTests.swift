@@ -89,6 +89,21 @@ struct BadFilesTests {
     try refuses(home, 77, "has 2 names")
   }
 
+  @Test
+  func `init looks at a named vault's folder before it asks, and does not advise to close it`() throws {
+    let home = try Home()
+    let folder = home.path + "/open"
+    try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: false)
+    chmod(folder, 0o755)
+    let terminal = try PseudoTerminal((400, 24))
+    let child = try terminal.coffer("init --vault \(folder)/team.sqlite", in: home)
+    terminal.showsAll()
+    #expect(try child.wait() == 77)
+    let shown = terminal.shown
+    #expect(shown.contains("choose a new folder of your own: --vault \(folder)/coffer/vault.sqlite"), "\(shown)")
+    #expect(!shown.contains("assphrase"))
+  }
+
   @Test(.tags(.root), arguments: ["/", "/usr", "/etc", "/usr/bin", "/var/lib"])
   func `nobody is told to close a folder of the system to others`(folder: String) throws {
     let home = try Home.withVault()

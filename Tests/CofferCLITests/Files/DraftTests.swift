@@ -186,7 +186,7 @@ struct DraftTests {
     try home.transcript(line, err: "the file already exists", exit: 73)
     #expect(try home.content("key") == String(key.dropLast(9)))
     _ = try home.file("key", key)
-    try home.transcript(line, err: "which was already there, as if left by an interrupted command")
+    try home.transcript(line, err: "which already exists, perhaps left by an interrupted command")
     #expect(try home.content("key") == key)
     try home.transcript("vault list", with: ["COFFER_KEY_FILE": home.path + "/key"])
     let third = try Home()

@@ -183,7 +183,7 @@ struct HelpTests {
   @Test
   func `whatever asks a person takes --yes, and says so`() throws {
     for command in [
-      "delete", "rename", "vault prune", "vault rotate", "vault slot remove", "import", "export", "merge", "restore",
+      "set", "delete", "rename", "vault prune", "vault rotate", "vault slot remove", "import", "export", "merge", "restore",
       "vault join", "doctor", "defaults delete",
     ] {
       let page = try HelpPage(command: Self.definition(of: command), isWhole: true).text(for: Display(isTerminal: false))

@@ -128,7 +128,8 @@ import Testing
       let terminal = try PseudoTerminal()
       let child = try terminal.coffer(line, in: home)
       if let reply {
-        terminal.shows("[skip/newer/both/replace]")
+        terminal.shows("\r\n  b  both: import under a free name beside yours\r\n")
+        terminal.shows("[s/b/r] ")
         terminal.type(reply)
       }
       terminal.showsAll()
@@ -141,6 +142,29 @@ import Testing
     try home.transcript("vault get shop 'ada (2)'", out: "theirs")
     let again = try answer("import \(file) --on-duplicate both", nil)
     #expect(again.status == 0 && again.shown.contains("nothing to import: all 2 items exist already"), "\(again)")
+    try home.transcript("vault set shop ada", in: "theirs")
+    let same = try answer("import \(file)", nil)
+    #expect(same.status == 0 && same.shown.contains("nothing to import"), "\(same)")
+  }
+
+  @Test func `the question names only items that differ, and offers newer only if one of them has a date`() throws {
+    for (name, value) in [("a", "same"), ("b", "mine")] { try home.transcript("vault set \(name)", in: value) }
+    func items(_ date: String) -> String {
+      #"[{"service":"a","value":"same"},{"service":"b","value":"theirs"\#(date)}]"#
+    }
+    for (date, choices) in [("", "[s/b/r] "), (#","modified":"2020-01-01T00:00:00Z""#, "[s/n/b/r] ")] {
+      let terminal = try PseudoTerminal()
+      let child = try terminal.coffer("import \(home.file("items\(date.count)", items(date))) --from json", in: home)
+      terminal.shows("Already in the vault: 2, of which 1 differs: b.\r\n")
+      terminal.shows("\r\n\(choices)")
+      terminal.type("\n")
+      terminal.showsAll()
+      #expect(try child.wait() == 73)
+    }
+    let undated = try rows("import --from json --on-duplicate newer -", in: items(""))
+    #expect(undated.err.contains("note: 1 differs and has no date, so yours stays; --on-duplicate replace takes it"))
+    let dated = try rows("import --from json --on-duplicate newer -", in: items(#","modified":"2020-01-01T00:00:00Z""#))
+    #expect(dated.rows == ["kept|a", "kept|b"] && dated.err.isEmpty, "\(dated)")
   }
 
   @Test func `a long reason goes on below itself on a narrow terminal`() throws {
@@ -153,7 +177,7 @@ import Testing
     let indent = "\r\n" + String(repeating: " ", count: 14)
     #expect(
       terminal.shown.contains(
-        "  without  1  one-time codes of a kind\(indent)unknown to this version:\(indent)the seed is a field\r\n"),
+        "  without  1  one-time code of an\(indent)unknown kind; its seed is\(indent)kept as a field\r\n"),
       "\(terminal.shown)")
   }
 
@@ -164,8 +188,23 @@ import Testing
     var report = ImportReport()
     report.added = items.map(\.name)
     let plan = ImportPlan(ImportSource.Found(format: .pass, place: "f", items: items), report, .fail)
-    let command = "coffer rename web/github.com/ada github.com/ada"
+    let command = "coffer rename web/example.org example.org"
     #expect(
-      plan.advice == ["git does not find 1 item below a folder; for example, '\(command)' makes it the login of github.com"])
+      plan.advice == ["git does not find logins in a folder; '\(command)' moves this one out; 1 other item needs the same"])
+    let metadata = ItemMetadata(attributes: ["user": "ada"])
+    let known = ImportedItem(name: try ItemName(service: "web", account: "github.com"), form: form.with(metadata))
+    report.added = [known.name]
+    let other = ImportPlan(ImportSource.Found(format: .pass, place: "f", items: [known]), report, .fail)
+    #expect(other.advice.first?.contains("'coffer rename web/github.com github.com/ada'") == true, "\(other.advice)")
+  }
+
+  @Test func `the total says how many items are new and how many were replaced`() throws {
+    let names = try ["a", "b"].map { try ItemName(service: $0, account: "") }
+    let source = ImportSource.Found(format: .json, place: "f", items: [])
+    var report = ImportReport()
+    report.replaced = [names[0]]
+    #expect(ImportPlan(source, report, .replace).total(isTrial: false) == "replaced 1 item")
+    report.added = [names[1]]
+    #expect(ImportPlan(source, report, .replace).total(isTrial: true) == "would import 2 items: 1 new, 1 replaced")
   }
 }

@@ -346,7 +346,7 @@ import Testing
                   1  of a type unknown to this version
         without   1  passkeys
                   1  attachments that are not whole in the file
-      --verbose names what is left out and renamed.
+      --verbose names the entries that are left out or renamed.
       Import them? [y/N]
       """
     #expect(no.0.contains(plan) && no.0.contains("Nothing was imported") && no.1 == 77, "\(no)")

@@ -71,14 +71,14 @@ struct OneTimeCommandTests {
     terminal.shows("otpauth:// URI, or secret, of github/ada: ")
     #expect(!terminal.echoes)
     terminal.type(Self.uri + "\n")
-    terminal.shows("stored otpauth of 'github/ada'")
+    terminal.shows("stored the one-time code of 'github/ada'")
     #expect(try child.wait() == 0)
     #expect(!terminal.shown.contains("GEZD"))
     let second = try PseudoTerminal()
     let replacing = try second.coffer("vault otp github --set", in: home)
     second.shows("github/ada: ")
     second.type(Self.secret + "\n")
-    second.shows("replaced otpauth of 'github/ada'; coffer revert github/ada 1 --field otpauth")
+    second.shows("replaced the one-time code of 'github/ada'; coffer revert github/ada 1 --field otpauth")
     #expect(try replacing.wait() == 0)
     let another = try PseudoTerminal()
     let shown = try another.coffer("vault otp github", in: home)
@@ -100,7 +100,13 @@ struct OneTimeCommandTests {
     let answer = try home.coffer("vault otp github --set", in: Data(text.utf8))
     #expect(answer.status == status && answer.err.contains(message) && !answer.err.contains("CANARY"), "\(answer.err)")
     try home.transcript(
-      "vault otp github", err: "the item has no one-time password\n  try: coffer otp --set stores it", exit: 1)
+      "vault otp github", err: "the item has no one-time code\n  try: coffer otp github/ada --set stores it", exit: 1)
+  }
+
+  @Test func `a secret given as the account is not repeated`() throws {
+    let home = try home()
+    let answer = try home.coffer("otp github \(Self.secret)")
+    #expect(answer.status == 1 && answer.err.contains("coffer otp github --set") && !answer.err.contains(Self.secret))
   }
 
   @Test func `without an item there is nothing to store it in`() throws {

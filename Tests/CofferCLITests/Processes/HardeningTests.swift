@@ -128,7 +128,7 @@ struct HardeningTests {
         for command in ["vault set s n --file", "defaults export app", "inject -o", "restore"] {
           let line = "\(command) \(path)"
           let (status, err) = try shell("\(line) </dev/null \(number)<&-", home)
-          #expect(status == 64 && err.contains("descriptor \(number), to which"), "\(line): \(status) \(err)")
+          #expect(status == 64 && err.contains("descriptor \(number), which is not open"), "\(line): \(status) \(err)")
         }
       }
     }

@@ -42,6 +42,7 @@ struct LookTests {
         "github.com   octocat  CI token      just now", "日本語.jp    田中     🔑 emoji key  just now", "3 items",
       ])
     #expect(try Self.shown("vault list nope", in: home) == ["no items"])
+    #expect(try Self.shown("vault list token/", in: home, columns: 200)[0].hasSuffix("; 'coffer find token' finds 1 item"))
     #expect(try Self.shown("list", in: Home()).last == "no vault yet: coffer init creates one")
     #expect(try Self.shown("vault find ci", in: home).last == "1 item")
   }
@@ -103,11 +104,14 @@ struct LookTests {
     #expect(
       try Self.shown("vault history github.com octocat", in: home) == [
         "REVISION  STATE     CHANGED   BYTES  LABEL", "       2  current   just now      2  CI token",
-        "       1  previous  just now      1  CI token", "2 versions",
+        "       1  previous  just now      1  CI token",
+        "2 versions; to see the previous one, or return to it:", "  coffer get github.com/octocat --revision 1",
+        "  coffer revert github.com/octocat",
       ])
     #expect(
       try Self.shown("list --deleted", in: home) == [
-        "SERVICE      ACCOUNT  CHANGED   GONE", "example.com  bob      just now  in 4 weeks", "1 that can be brought back",
+        "SERVICE      ACCOUNT  CHANGED   GONE FOR GOOD", "example.com  bob      just now  in 4 weeks",
+        "1 that can be brought back",
       ])
     try home.transcript("vault set bank ann --expires 5d", in: "correct-horse-battery-staple-9137")
     let found = try Self.shown("vault audit bank", in: home, exit: 2)
@@ -139,9 +143,16 @@ struct LookTests {
     let sheet = try Self.shown("vault show github.com ada", in: home)
     #expect(sheet[0] == "github.com / ada · L")
     #expect(sheet[1] == "  password  ••••••••   copy: coffer get github.com/ada -c")
+    let place = home.vault
+    #expect(
+      try Self.shown("vault show github.com ada --vault \(place)", in: home, columns: 400)[1]
+        .hasSuffix("copy: coffer --vault \(place) get github.com/ada -c"))
+    #expect(try home.coffer("status --vault=\(place).no").out.contains("coffer --vault \(place).no init creates one"))
+    #expect(try Self.shown("generate x", in: home, exit: 64)[0].contains(" coffer generate prints"))
     #expect(sheet[2] == "  env       prod")
     #expect(sheet[3].hasPrefix("  expires   in 5 weeks (") && sheet[4].hasPrefix("  changed just now, revision 1 of 1 kept · "))
-    #expect(try Self.shown("vault show github.com ada --reveal", in: home).last == "  password  hunter2")
+    let revealed = try Self.shown("vault show github.com ada --reveal", in: home)
+    #expect(revealed.suffix(2).first == "  password  hunter2" && revealed.last?.hasPrefix("  changed just now") == true)
   }
 
   @Test func `a preference is shown with its value, type and file, and listed with its value below the items`() throws {
@@ -151,6 +162,7 @@ struct LookTests {
       try Self.shown("show theme", in: home, columns: 200) == [
         "theme · preference of domain coffer", "  value  light (string)", "  file   \(home.path)/config/coffer.plist",
       ])
+    #expect(try Self.shown("list --vault \(home.vault)", in: home).last == "3 items")
     let listed = try Self.shown("list", in: home)
     #expect(listed.suffix(3) == ["KEY    STORE     VALUE", "theme  defaults  light", "1 key"])
     try home.transcript("vault set note", in: "v")
@@ -189,13 +201,14 @@ struct LookTests {
 
   @Test func `who changes something is told what was done, unless it shall be quiet`() throws {
     let home = try Self.home()
-    #expect(try Self.shown("backup \(home.path)/copy", in: home, columns: 200).last?.hasPrefix("✓ backed up to ") == true)
+    let backup = try Self.shown("backup \(home.path)/copy", in: home, columns: 400).last
+    #expect(backup?.hasPrefix("✓ backed up to ") == true && backup?.contains("coffer vault verify \(home.path)/copy") == true)
     #expect(try Self.shown("vault rotate --yes", in: home, columns: 200).first == "✓ new key, sealed to 1 slot (key file)")
     #expect(try Self.shown("backup -q \(home.path)/another", in: home) == [])
     #expect(
-      try Self.shown("unlock", in: home, columns: 200).last?.hasPrefix(
-        "✓ unlocked for all your shells until 15 min after the last use") == true)
-    #expect(try Self.shown("status", in: home).contains("Agent     ● unlocked, 15 min left"))
+      try Self.shown("unlock", in: home, columns: 200).last
+        == "✓ unlocked for all your shells; it locks 15 min after the last use, in 8 h at the latest, or with 'coffer lock'")
+    #expect(try Self.shown("status", in: home).contains("Agent        ● unlocked, 15 min left"))
     #expect(
       try Self.shown("lock", in: home, columns: 200) == [
         "✓ locked: the agent has wiped its keys; 'coffer unlock' opens the vault again"

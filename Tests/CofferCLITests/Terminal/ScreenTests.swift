@@ -141,13 +141,14 @@ struct ScreenTests {
     let home = try Self.home()
     try Self.importExpired("a", in: home)
     try home.transcript("vault set b --expires 5d", in: "v")
-    #expect(try Self.shown("status", in: home).contains("Backup    none yet; coffer backup FILE creates one"))
+    let first = try Self.shown("status", in: home)
+    #expect(first.contains("Backup       none yet; coffer backup FILE creates one") && first.contains("Preferences  none"))
     try home.transcript("backup -q \(home.path)/copy")
     try home.transcript("unlock --quiet")
     defer { _ = try? home.coffer("agent stop") }
     let lines = try Self.shown("status", in: home, columns: 200)
     #expect(lines.first?.hasSuffix("   2 items, 1 expired, 1 expires soon") == true, "\(lines)")
-    #expect(lines.contains("Backup    just now (\(home.path)/copy)"), "\(lines)")
+    #expect(lines.contains("Backup       just now (\(home.path)/copy)"), "\(lines)")
     let memory = "\(home.path)/state/backup-\(try home.vaultID())"
     #expect(home.mode("state/backup-\(try home.vaultID())") == 0o600)
     let old = Date(timeIntervalSinceNow: -40 * 86_400)

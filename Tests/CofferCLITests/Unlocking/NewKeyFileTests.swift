@@ -44,7 +44,7 @@ struct NewKeyFileTests {
     ] {
       let key = try left(name)
       let content = try home.content(name)
-      try home.transcript("\(line) \(key) --min-strength 0", err: "as if left by an interrupted command")
+      try home.transcript("\(line) \(key) --min-strength 0", err: "perhaps left by an interrupted command")
       #expect(try home.content(name) == content)
     }
     #expect(try home.coffer("vault list --key-file \(home.path)/slot", with: ["COFFER_KEY_FILE": ""]).status == 0)

@@ -151,7 +151,7 @@ struct UnlockingTests {
     home.environment["COFFER_PASSPHRASE"] = "correct horse"
     let terminal = try PseudoTerminal()
     let child = try terminal.coffer("vault set github ada", in: home)
-    terminal.shows("New value of github/ada: ")
+    terminal.shows("Value of the new item github/ada: ")
     if let environment = FileManager.default.contents(atPath: "/proc/\(child.id)/environ") {
       #expect(environment.range(of: Data("correct".utf8)) == nil)
     } else {

@@ -157,6 +157,21 @@ import Testing
     try pair.expectSettled()
   }
 
+  @Test func `two deletions of one item, restored together, are two items`() throws {
+    let here = try home.create()
+    try here.set(form("v"), for: ada)
+    let pair = try home.pair(here)
+    try pair.here.remove(ada, keptUntil: .distantFuture)
+    home.tick()
+    let other = try ItemName(service: "other")
+    try pair.there.apply([.move(ada, to: other)])
+    try pair.there.set(form("w"), for: other)
+    _ = try pair.mergeHere()
+    #expect(try pair.here.remove(other, keptUntil: .distantFuture))
+    let back = try pair.here.apply([.undelete(ada), .undelete(other)])
+    #expect(back.map(\.name) == [ada, other] && Set(back.map(\.id)).count == 2)
+  }
+
   @Test func `a trial tells of a conflict that this vault wins as of a change`() throws {
     let pair = try strangers("first", "theirs")
     try pair.here.set(form("ours"), for: ada)

@@ -12,18 +12,18 @@ struct HelperCommand: ParsableCommand {
     ])
 }
 
-struct CredentialGitCommand: OpeningCommand {
+struct CredentialGitCommand: HotCommand {
   static let configuration = CommandConfiguration(
     commandName: "git",
     abstract: "Speak git's credential protocol: get, store, erase, capability.",
     discussion: """
-      With git-credential-coffer on PATH, 'git config --global credential.helper coffer' is all that git needs; its full path \
-      in place of 'coffer' works in cron jobs too. A credential is an item: its service is the protocol and host, \
+      With git-credential-coffer on PATH, 'git config --global credential.helper coffer' is all that git needs; its full path in \
+      place of 'coffer' works in cron jobs too. A credential is an item: its service is the protocol and host, \
       https://github.com, its account the user. 'coffer set https://github.com ada' stores one by hand. Without one, git gets \
       the login of the host, else the item github.com itself. With credential.useHttpPath the path is part of the service. \
-      Without a user, git gets the credential written last. An expired one is not given. erase removes a password only if it is \
-      the refused one. store never asks: while the vault is locked it does nothing. With GIT_TERMINAL_PROMPT=0 nothing is asked \
-      at the terminal.
+      Without a user, git gets the credential written last. An expired one is never returned. erase removes a password only if \
+      git sends the same one. store never asks: while the vault is locked it does nothing. With GIT_TERMINAL_PROMPT=0 nothing is \
+      asked at the terminal.
       """)
 
   @Argument(help: "get, store, erase or capability; others are ignored, as the protocol requires.") var operation: String
@@ -46,10 +46,7 @@ struct CredentialGitCommand: OpeningCommand {
     context.reason =
       operation == "get" ? "git wants the password of \(service)." : "git wants to forget the password of \(service)."
     let helper = GitHelper(items: try context.itemsToRead(), message: message, context: context)
-    switch operation {
-    case "get": try helper.get(service)
-    default: try helper.erase(service)
-    }
+    if operation == "get" { try helper.get(service) } else { try helper.erase(service) }
   }
 
   /// Git reports a used credential after every fetch, mostly a stored one, so nothing is asked.
@@ -67,9 +64,15 @@ struct CredentialGitCommand: OpeningCommand {
     guard let value = ProcessEnvironment.value("GIT_TERMINAL_PROMPT") else { return true }
     return !["0", "false", "no", "off"].contains(value.lowercased())
   }
+
+  mutating func take(_ line: inout HotLine) -> Bool {
+    guard let operation = line.word() else { return false }
+    (self.operation, unlocking, options) = (operation, line.unlockingOptions(), line.commonOptions())
+    return true
+  }
 }
 
-struct CredentialDockerCommand: OpeningCommand {
+struct CredentialDockerCommand: HotCommand {
   static let configuration = CommandConfiguration(
     commandName: "docker",
     abstract: "Speak docker's credential protocol: store, get, erase, list, version.",
@@ -85,9 +88,7 @@ struct CredentialDockerCommand: OpeningCommand {
 
   private var known: DockerHelper.Action? { action.flatMap(DockerHelper.Action.init(rawValue:)) }
 
-  func claimInput(_ context: Context) throws {
-    if let known, known != .list { try context.input.claim(for: "docker's request") }
-  }
+  func claimInput(_ context: Context) throws { if let known, known != .list { try context.input.claim(for: "docker's request") } }
 
   func perform(_ context: Context) throws {
     if action == "version" { return try Output.line("docker-credential-coffer (coffer) v\(ProgramVersion.number)") }
@@ -102,17 +103,7 @@ struct CredentialDockerCommand: OpeningCommand {
     try Output.line(Printable.line(failure.detail.map { "\(failure.what): \($0)" } ?? failure.what) + cure)
     return Failure.said(.notFound)
   }
-}
 
-extension CredentialGitCommand: HotCommand {
-  mutating func take(_ line: inout HotLine) -> Bool {
-    guard let operation = line.word() else { return false }
-    (self.operation, unlocking, options) = (operation, line.unlockingOptions(), line.commonOptions())
-    return true
-  }
-}
-
-extension CredentialDockerCommand: HotCommand {
   mutating func take(_ line: inout HotLine) -> Bool {
     (action, unlocking, options) = (line.word(), line.unlockingOptions(), line.commonOptions())
     return true

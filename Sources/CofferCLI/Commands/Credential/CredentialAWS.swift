@@ -4,7 +4,7 @@ internal import CofferTerminal
 internal import CofferVault
 internal import FoundationEssentials
 
-struct CredentialAWSCommand: OpeningCommand {
+struct CredentialAWSCommand: HotCommand {
   static let configuration = CommandConfiguration(
     commandName: "aws",
     abstract: "Answer aws and its libraries as their credential_process.",
@@ -56,9 +56,7 @@ struct CredentialAWSCommand: OpeningCommand {
       .notFound, "the item has no \(Self.keyID)", key: item.name.description,
       cure: "\(CommandText.item("edit", item.name)) --attribute \(Self.keyID)=ID")
   }
-}
 
-extension CredentialAWSCommand: HotCommand {
   mutating func take(_ line: inout HotLine) -> Bool {
     (profile, unlocking, options) = (line.word(), line.unlockingOptions(), line.commonOptions())
     return true

@@ -5,15 +5,15 @@ internal import CofferTerminal
 internal import CofferVault
 internal import SystemPackage
 
-struct CredentialAskpassCommand: OpeningCommand {
+struct CredentialAskpassCommand: HotCommand {
   static let configuration = CommandConfiguration(
     commandName: "askpass",
     abstract: "Answer ssh or git as their SSH_ASKPASS or GIT_ASKPASS.",
     discussion: """
       Both start a program by its name alone: give them coffer-askpass, which 'coffer install' puts beside coffer. The \
       passphrase of a key is the item ssh-key:PATH; a password on a machine is the user's item of ssh://HOST. git gets the user \
-      and password that its helper would give. Only a person can decide whether to trust a host: that question is refused, and \
-      so is any other.
+      and password that its helper would give. Only a person can decide whether to trust a host, so that question is refused, as \
+      is any other.
       """)
 
   @Argument(help: "The question, as ssh or git asks it.") var question: String
@@ -51,9 +51,9 @@ struct CredentialAskpassCommand: OpeningCommand {
       // ssh runs this program in its own folder.
       let path = try TrustedPath.absolute(FilePath(key)).string
       let services = (path == key ? [key] : [path, key]).map { "ssh-key:\($0)" }
-      return try stored(services, nil, "the passphrase of \(key)", for: "ssh", context)
+      return try stored(services, nil, "the passphrase of \(key)", context)
     case .password(let user, let host):
-      return try stored(["ssh://\(host.lowercased())"], user, "the password of \(user) at \(host)", for: "ssh", context)
+      return try stored(["ssh://\(host.lowercased())"], user, "the password of \(user) at \(host)", context)
     case .urlPassword(let url):
       context.reason = "git wants the password of \(Self.plain(url))."
       let found = try HostCredential.get(url, nil, in: context.itemsToRead())
@@ -68,23 +68,17 @@ struct CredentialAskpassCommand: OpeningCommand {
   /// The part of a URL before its host may be a password.
   private static func plain(_ url: String) -> String { Origin(url)?.service ?? "a URL" }
 
-  private func stored(_ services: [String], _ account: String?, _ what: String, for program: String, _ context: Context) throws
-    -> SecretForm
-  {
-    context.reason = "\(program) wants \(what)."
+  private func stored(_ services: [String], _ account: String?, _ what: String, _ context: Context) throws -> SecretForm {
+    context.reason = "ssh wants \(what)."
     let items = try context.itemsToRead()
     for service in services {
       guard let item = try HostCredential.first(service, account, in: items) else { continue }
-      return try items.value(of: item.name).line(of: item.name, for: program)
+      return try items.value(of: item.name).line(of: item.name, for: "ssh")
     }
     let name = try ItemName(service: services[0], account: account ?? "")
-    throw StoreError(
-      .notFound, "no item with this name", key: name.description,
-      cure: CommandText.item("set", name))
+    throw StoreError(.notFound, "no item with this name", key: name.description, cure: CommandText.item("set", name))
   }
-}
 
-extension CredentialAskpassCommand: HotCommand {
   mutating func take(_ line: inout HotLine) -> Bool {
     guard let question = line.word() else { return false }
     (self.question, unlocking, options) = (question, line.unlockingOptions(), line.commonOptions())

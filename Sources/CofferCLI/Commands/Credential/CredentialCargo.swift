@@ -2,7 +2,7 @@ internal import ArgumentParser
 internal import CofferPlatform
 internal import CofferTerminal
 
-struct CredentialCargoCommand: OpeningCommand {
+struct CredentialCargoCommand: HotCommand {
   static let configuration = CommandConfiguration(
     commandName: "cargo",
     abstract: "Answer cargo as its credential provider.",
@@ -24,9 +24,7 @@ struct CredentialCargoCommand: OpeningCommand {
     let provider = CargoProvider(context: context)
     while let line = try CargoProvider.line(from: STDIN_FILENO) { try provider.answer(line) }
   }
-}
 
-extension CredentialCargoCommand: HotCommand {
   mutating func take(_ line: inout HotLine) -> Bool {
     (cargoPlugin, unlocking, options) = (line.flag("--cargo-plugin"), line.unlockingOptions(), line.commonOptions())
     return true

@@ -4,7 +4,7 @@ internal import CofferStorage
 internal import CofferTerminal
 internal import CofferVault
 
-struct CredentialKeyringCommand: OpeningCommand {
+struct CredentialKeyringCommand: HotCommand {
   static let configuration = CommandConfiguration(
     commandName: "keyring",
     abstract: "Answer pip and uv as the program keyring: get, set, del.",
@@ -37,7 +37,7 @@ struct CredentialKeyringCommand: OpeningCommand {
     let origin = Origin(service)?.service
     // The part of a URL before its host may be a password.
     guard origin != nil || !(service.contains("://") && service.contains("@")) else {
-      throw StoreError(.notFound, "the URL has no certain host", cure: "a URL without a user")
+      throw StoreError(.notFound, "the URL's host is ambiguous", cure: "a URL without a user")
     }
     let place = Printable.line(origin ?? service)
     switch operation {
@@ -81,7 +81,7 @@ struct CredentialKeyringCommand: OpeningCommand {
       try items.set(SecretForm(password, metadata: ItemMetadata(contentType: "text/plain")), for: name)
       return
     }
-    try HostCredential.replace(there, of: service, with: SecretForm(password), in: items)
+    try HostCredential.replace(there, with: SecretForm(password), in: items)
   }
 
   private func delete(_ context: Context) throws {
@@ -89,11 +89,9 @@ struct CredentialKeyringCommand: OpeningCommand {
     guard let there = try HostCredential.first(service, username, in: items) else {
       throw AuthAccounts.nobody(Origin(service)?.host ?? service, username)
     }
-    try HostCredential.remove(there, of: service, in: items, context)
+    try items.remove(there.name, if: there.isUnchanged, keptUntil: Trash.end(there, context))
   }
-}
 
-extension CredentialKeyringCommand: HotCommand {
   mutating func take(_ line: inout HotLine) -> Bool {
     guard let operation = line.word().flatMap(Operation.init(rawValue:)), let service = line.word() else { return false }
     (self.operation, self.service, username) = (operation, service, line.word())

@@ -4,7 +4,7 @@ internal import CofferStorage
 internal import CofferTerminal
 internal import FoundationEssentials
 
-struct CredentialKubectlCommand: OpeningCommand {
+struct CredentialKubectlCommand: HotCommand {
   static let configuration = CommandConfiguration(
     commandName: "kubectl",
     abstract: "Answer kubectl and its libraries as an exec credential plugin.",
@@ -68,9 +68,7 @@ struct CredentialKubectlCommand: OpeningCommand {
         cure: "kubectl does not send this; nothing was done")
     }
   }
-}
 
-extension CredentialKubectlCommand: HotCommand {
   mutating func take(_ line: inout HotLine) -> Bool {
     (service, account) = (line.word(), line.word())
     (unlocking, options) = (line.unlockingOptions(), line.commonOptions())

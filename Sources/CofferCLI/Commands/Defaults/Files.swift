@@ -27,14 +27,11 @@ struct DefaultsImportCommand: Command {
       the list's, run 'coffer defaults delete DOMAIN' first.
       """)
 
-  enum Duplicates: String, ExpressibleByArgument, CaseIterable {
-    case skip, replace, fail
-  }
+  enum Duplicates: String, ExpressibleByArgument, CaseIterable { case skip, replace, fail }
 
   @Argument(help: "The domain.", completion: Completions.domains) var domain: String
   @Argument(help: ArgumentHelp("The file to read; - is standard input.", valueName: "file|-")) var path: String
-  @Option(
-    help: ArgumentHelp("For existing keys: replace, skip, or fail and import nothing.", valueName: "what"))
+  @Option(help: ArgumentHelp("For existing keys: replace, skip, or fail and import nothing.", valueName: "what"))
   var onDuplicate: Duplicates = .replace
   @Flag(help: "Only print what would happen.") var dryRun = false
   @OptionGroup var options: AnswerOptions

@@ -51,7 +51,5 @@ struct DefaultsReadTypeCommand: Command {
 
 extension PlainForm {
   /// The type in the words of `defaults`, which are also its flags.
-  var typeWord: String {
-    if case .real = self { "float" } else { kindName }
-  }
+  var typeWord: String { if case .real = self { "float" } else { kindName } }
 }

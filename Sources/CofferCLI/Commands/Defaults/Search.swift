@@ -28,7 +28,7 @@ struct DefaultsDomainsCommand: Command {
 struct DefaultsFindCommand: Command {
   static let configuration = CommandConfiguration(
     commandName: "find", abstract: "Find a word in the names, keys and values of all domains.",
-    discussion: "Case is ignored, and a part of a word is enough. Values nested in collections count.",
+    discussion: "Case is ignored, a part of a word is enough, and values inside collections are searched too.",
     aliases: ["search"])
 
   @Argument(help: "The text to find.") var word: String

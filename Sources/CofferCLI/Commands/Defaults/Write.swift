@@ -12,8 +12,8 @@ struct DefaultsWriteCommand: Command {
     discussion: """
       The flags are those of macOS: -bool, -int, -float, -string, -date, -data (in hexadecimal), -array VALUE…, -array-add \
       VALUE…, -dict KEY VALUE…, -dict-add KEY VALUE…; a value inside an array or a dictionary may have its own flag. Without a \
-      flag the value is text, unless it begins with {, ( or <. Then it must be a property list in the old notation or in XML: \
-      '{ a = 1; }', '(a, b)', '<0f00>' or '<dict>…</dict>'. Put -string before text that begins so.
+      flag the value is text, unless it begins with {, ( or <. Then it must be a property list in the old notation or in XML: '{ \
+      a = 1; }', '(a, b)', '<0f00>' or '<dict>…</dict>'. Put -string before text that begins with one of these.
       """)
 
   // The words are macOS's, not this parser's: -int is one flag there, and -5 a number.
@@ -71,13 +71,11 @@ struct DefaultsWriteCommand: Command {
   }
 }
 
-struct DefaultsDeleteCommand: Command {
+struct DefaultsDeleteCommand: AskingCommand {
   static let configuration = CommandConfiguration(
     commandName: "delete", abstract: "Remove a preference, or a whole domain with its property list.",
-    discussion: "Only a terminal asks before a whole domain is removed, unless --yes.",
+    discussion: "Before it removes a whole domain, a terminal asks, unless --yes is given.",
     aliases: ["rm", "del", "remove"])
-
-  static var idleOptions: Set<String> { [] }
 
   @Argument(help: "The domain.", completion: Completions.domains) var domain: String
   @Argument(help: "The key; all if omitted.", completion: Completions.keys) var key: String?

@@ -12,13 +12,16 @@ struct InstallRemoval {
   func perform(json: Bool, _ context: Context) throws {
     let record = try InstallRecord(prefix: prefix)
     guard !record.isEmpty else {
-      throw StoreError(
-        .notFound, "coffer install has put nothing there", place: prefix.string, cure: "the --prefix DIR given to install")
+      throw StoreError(.notFound, "nothing was installed there", place: prefix.string, cure: "the --prefix DIR given to install")
     }
-    try record.checkWays("nothing was removed", otherwise: "remove by hand what \(record.file) lists")
+    try record.checkWays("nothing was removed", otherwise: "remove by hand the files that \(record.file) lists")
     let there = try record.marks.keys.sorted { $0.string < $1.string }.filter { path in
       guard let mark = try InstalledFile.mark(at: path) else { return false }
-      guard record.has(mark, at: path) else { throw Self.changed(path) }
+      guard record.has(mark, at: path) else {
+        throw StoreError(
+          .refused, "coffer install did not put this there; nothing was removed", place: path.string,
+          cure: "move it away, or coffer install --replace, then coffer install --remove")
+      }
       return true
     }
     // The record last: the remains of an interrupted command are still known.
@@ -40,12 +43,6 @@ struct InstallRemoval {
       for path in there { try Output.line("removed  \(path)") }
     }
     context.note("the vault, the preferences, and the settings of git and docker stay")
-  }
-
-  private static func changed(_ path: FilePath) -> StoreError {
-    StoreError(
-      .refused, "coffer install did not put this there; nothing was removed", place: path.string,
-      cure: "move it away, or coffer install --replace, then coffer install --remove")
   }
 }
 

@@ -146,12 +146,7 @@ struct InstallRecord {
   func has(_ mark: String, at path: FilePath) -> Bool { marks[path]?.contains(mark) ?? false }
 
   /// Refuses any change if a link on the way to a file leads out of the prefix: a copy of a prefix would lead to the
-  /// original, and nothing could be removed.
-  ///
-  /// - Parameters:
-  ///   - files: the files to come besides those in the record.
-  ///   - outcome: for the error, the action that was not done.
-  ///   - otherwise: the alternative to mending the link.
+  /// original, and nothing could be removed. `files` are to come; `outcome` and `otherwise` are words of the error.
   func checkWays(to files: [InstalledFile] = [], _ outcome: String, otherwise: String) throws {
     guard !FileFacts.isAbsent(prefix) else { return }
     let root = try TrustedPath.resolve(prefix)
@@ -173,9 +168,7 @@ struct InstallRecord {
     for file in files { marks[file.path, default: []].insert(try file.mark()) }
   }
 
-  mutating func settle(_ files: [InstalledFile]) throws {
-    for file in files { marks[file.path] = [try file.mark()] }
-  }
+  mutating func settle(_ files: [InstalledFile]) throws { for file in files { marks[file.path] = [try file.mark()] } }
 
   /// The folders are readable by everyone, as programs are, under any mask.
   mutating func makeFolders(_ path: FilePath) throws {

@@ -5,15 +5,13 @@ internal import CofferTerminal
 internal import CofferVault
 internal import FoundationEssentials
 
-struct DeleteCommand: OpeningCommand, TwoStoreCommand {
+struct DeleteCommand: OpeningCommand, AskingCommand, TwoStoreCommand {
   static let configuration = CommandConfiguration(
     commandName: "delete", abstract: "Remove a secret, a folder of secrets or a preference.",
     discussion: """
       A secret is removed with its fields and previous versions, and can be brought back for 30 days (the setting trash.days). \
-      Logins and preferences are removed for good. A terminal asks first about secrets, unless --yes.
+      Logins and preferences are removed for good. A terminal asks first, unless --yes.
       """, aliases: ["rm", "del", "remove", "erase"])
-
-  static var idleOptions: Set<String> { [] }
 
   @OptionGroup var item: ItemArguments
   @OptionGroup var part: FieldOption
@@ -40,6 +38,8 @@ struct DeleteCommand: OpeningCommand, TwoStoreCommand {
     let key = try store.key(item, context)
     if let key, part.field == nil, !forever, try key.preference() != nil {
       try key.checkIsOnlyPreference()
+      let place = key.isExact ? " of \(key.router.domain)" : ""
+      if !options.json { try context.checkRemoval("Delete the preference \(key.name)\(place)? It cannot be restored.") }
       try key.router.writablePlain().save(nil, for: key.name)
       try key.router.finish()
       return context.done("deleted the preference '\(key.name)' of \(key.router.domain)")
@@ -52,11 +52,13 @@ struct DeleteCommand: OpeningCommand, TwoStoreCommand {
     let items = try context.items()
     let name = item.key ?? ""
     let folder = try ItemFolder(name.hasSuffix("/") ? name : name + "/", in: items)
-    if !options.json { try context.checkRemoval("Delete \(folder.summary)?") }
     let changes = folder.items.map { (item: $0, end: Trash.end($0, context)) }
+    let gone = changes.count { $0.end == nil }
+    let forGood = gone == 0 ? "" : gone == changes.count ? " for good" : ", \(gone) of them for good"
+    if !options.json { try context.checkRemoval("Delete \(folder.summary)\(forGood)?") }
     _ = try ItemFolder.apply(changes.map { .remove($0.item.name, keptUntil: $0.end) }, items, context)
-    let back = changes.contains { $0.end == nil } ? "" : "; coffer undelete \(CommandText.quoted(folder.prefix)) brings them back"
-    context.done("deleted \(folder.summary)\(back)")
+    let (cure, rest) = ("\(CommandText.coffer) undelete \(CommandText.quoted(folder.prefix))", gone == 0 ? "them" : "the rest")
+    context.done("deleted \(folder.summary)\(forGood)" + (gone == changes.count ? "" : "; \(cure) brings \(rest) back"))
   }
 
   private func delete(_ found: VaultItem, _ items: VaultItems, _ context: Context) throws {
@@ -70,8 +72,7 @@ struct DeleteCommand: OpeningCommand, TwoStoreCommand {
       throw StoreError(.notFound, "someone else deleted it just now", key: found.name.description, cure: "nothing is left to do")
     }
     guard let until else { return context.done("deleted '\(found.name)' for good") }
-    context.done(
-      "deleted '\(found.name)'; \(CommandText.item("undelete", found.name)) brings it back until \(Moment.day(until))")
+    context.done("deleted '\(found.name)'; \(CommandText.item("undelete", found.name)) brings it back until \(Moment.day(until))")
   }
 
   /// The item or field; with `--forever` also a deleted one that can be restored.
@@ -84,15 +85,16 @@ struct DeleteCommand: OpeningCommand, TwoStoreCommand {
   }
 }
 
-struct RenameCommand: OpeningCommand, TwoStoreCommand {
+struct RenameCommand: OpeningCommand, AskingCommand, TwoStoreCommand {
   static let configuration = CommandConfiguration(
     commandName: "rename", abstract: "Rename a secret, a folder of secrets or a preference.",
     discussion: """
       Value, label, attributes, dates, expiry and history stay. An existing name is an error, unless --replace. If both names \
-      end with a slash, everything below the first moves below the second, all or none; a terminal asks first, unless --yes. \
-      If only the second does, the item moves into that folder. --to-vault moves an item or a folder to another vault: a copy is \
-      stored there, read again and compared, and then the original is deleted as by 'coffer delete'. Previous versions stay \
-      behind with it. If the command is killed in between, both vaults have the item. Logins and session values are not moved.
+      end with a slash, everything below the first moves below the second, all or none; a terminal asks first, unless --yes. If \
+      only the second does, the item moves into that folder. An item given by its service or a part of its name keeps its \
+      account: the new name is a service too. --to-vault moves an item or a folder to another vault: a copy is \
+      stored there, read again and compared, and then the original is deleted as by 'coffer delete'. Previous versions stay with \
+      the deleted item. If the command is killed in between, both vaults have the item. Logins and session values are not moved.
       """,
     aliases: ["mv", "move"])
 
@@ -101,8 +103,6 @@ struct RenameCommand: OpeningCommand, TwoStoreCommand {
   @OptionGroup(title: "The other vault") var other: OtherVaultOptions
   @OptionGroup(title: "Unlocking") var unlocking: UnlockingOptions
   @OptionGroup var options: AnswerOptions
-
-  static var idleOptions: Set<String> { [] }
 
   func validate() throws { try pair.check(other) }
 
@@ -115,11 +115,16 @@ struct RenameCommand: OpeningCommand, TwoStoreCommand {
     let items = try context.items()
     let (item, new) = try pair.names(store, context, in: items)
     let former = try pair.replace ? items.item(new) : nil
-    let moved = try pair.applying([(item.name, new)]) {
-      try items.apply([.move(item.name, to: new, if: pair.condition)])
-    }
+    let moved = try pair.applying([(item.name, new)]) { try items.apply([.move(item.name, to: new, if: pair.condition)]) }
     if options.json, let item = moved.first { return try Output.line(JSONText.encode(ItemJSON(item))) }
     context.done("renamed '\(item.name)' to '\(new)'" + (former == nil ? "" : ", replacing the item of that name"))
+    // Two names without a slash may have been meant as folders.
+    guard pair.isTwoNames, pair.service.hasSameBytes(as: item.name.service) else { return }
+    let left = try items.items(below: pair.service + "/").count { $0.name != new }
+    if left > 0 {
+      context.note(
+        "\(Printable.line(pair.service))/ has \(counted(left, "more item")); end both names with a slash to rename the folder")
+    }
   }
 
   private func renameFolder(_ old: String, _ new: String, _ context: Context) throws {
@@ -127,16 +132,14 @@ struct RenameCommand: OpeningCommand, TwoStoreCommand {
     let folder = try ItemFolder(old, in: items)
     let names = try folder.names(below: new)
     let changes = names.map { ItemChange.move($0.old, to: $0.new, if: pair.condition) }
-    guard try context.agrees("Rename \(folder.summary) to \(Printable.line(new))?") else {
-      throw Failure.usage("nothing was renamed", try: "--yes, or y at the question")
-    }
+    try context.checkAgreed("Rename \(folder.summary) to \(Printable.line(new))?", "renamed")
     let moved = try pair.applying(names) { try ItemFolder.apply(changes, items, context) }
     if options.json { return try Output.line(JSONText.encode(moved.map { ItemJSON($0) })) }
     context.done("renamed \(folder.summary) to \(Printable.line(new))")
   }
 }
 
-struct CopyCommand: OpeningCommand, TwoStoreCommand {
+struct CopyCommand: OpeningCommand, AskingCommand, TwoStoreCommand {
   static let configuration = CommandConfiguration(
     commandName: "copy", abstract: "Copy a secret or a preference to another name.",
     discussion: """
@@ -146,8 +149,6 @@ struct CopyCommand: OpeningCommand, TwoStoreCommand {
       copied there.
       """,
     aliases: ["cp"])
-
-  static var idleOptions: Set<String> { [] }
 
   @OptionGroup var pair: ItemPair
   @OptionGroup var store: StoreChoice

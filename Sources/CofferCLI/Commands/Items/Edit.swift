@@ -1,5 +1,4 @@
 internal import ArgumentParser
-internal import Coffer
 internal import CofferFormats
 internal import CofferStorage
 internal import CofferTerminal
@@ -9,11 +8,11 @@ struct EditCommand: OpeningCommand {
   static let configuration = CommandConfiguration(
     commandName: "edit", abstract: "Edit an item's value, or change its description.",
     discussion: """
-      --label, --attribute, --remove-attribute, --expires and --type change only these; --form opens all of them in your \
-      editor. Otherwise the value is edited, in a file that is only in memory, in a folder that only you can enter. It is wiped \
-      when the editor ends; without a file system in memory nothing is edited. VISUAL or EDITOR names the editor. If it fails \
-      or is killed nothing is changed, and an unchanged value is not written. A newline that the editor added at the end is \
-      dropped if the value had none, unless --exact. The old value's expiry is not kept.
+      --label, --attribute, --remove-attribute, --expires and --type change only these; --form opens all of them in your editor. \
+      Otherwise the editor opens the value, in a file in memory, in a folder that only you can enter. The file is wiped when the \
+      editor ends; without a file system in memory the command refuses. VISUAL or EDITOR names the editor. If it fails or is \
+      killed nothing is changed, and an unchanged value is not written. A newline that the editor added at the end is dropped if \
+      the value had none, unless --exact. The old value's expiry is not kept.
       """)
 
   @OptionGroup var item: ItemArguments
@@ -23,8 +22,7 @@ struct EditCommand: OpeningCommand {
   @Option(help: ArgumentHelp("An attribute to add or change; may be repeated.", valueName: "name=value")) var attribute:
     [String] = []
   @Option(help: ArgumentHelp("An attribute to remove; may be repeated.", valueName: "name")) var removeAttribute: [String] = []
-  @Option(help: ArgumentHelp("When the value expires: 30d, 12h, 2026-12-31, never.", valueName: "when"))
-  var expires: String?
+  @Option(help: ArgumentHelp("When the value expires: 30d, 12h, 2026-12-31, never.", valueName: "when")) var expires: String?
   @Option(help: ArgumentHelp("The value's media type; '' for none.", valueName: "type")) var type: String?
   @Flag(help: "Keep a final newline that the editor added.") var exact = false
   @OptionGroup(title: "History") var past: HistoryOptions
@@ -38,9 +36,7 @@ struct EditCommand: OpeningCommand {
     guard !exact || (!form && !describes) else { throw ValidationError("--exact applies only to the value") }
   }
 
-  private var describes: Bool {
-    label != nil || !attribute.isEmpty || !removeAttribute.isEmpty || expires != nil || type != nil
-  }
+  private var describes: Bool { label != nil || !attribute.isEmpty || !removeAttribute.isEmpty || expires != nil || type != nil }
 
   func perform(_ context: Context) throws {
     let given = try expires.map { try Expiry($0) }
@@ -53,7 +49,6 @@ struct EditCommand: OpeningCommand {
     try editValue(found, items, context)
   }
 
-  /// The item's description with the options' changes.
   private func described(_ found: VaultItem, _ expiry: Expiry?, _ attributes: [String: String]) throws -> ItemMetadata {
     var metadata = found.metadata
     if let label { metadata.label = label }
@@ -66,22 +61,19 @@ struct EditCommand: OpeningCommand {
     for name in removeAttribute {
       try Attributes.checkFree(name)
       guard metadata.attributes.removeValue(forKey: name) != nil else {
-        throw StoreError(
-          .notFound, "the item has no attribute of that name", key: name, cure: "coffer show lists its attributes")
+        throw StoreError(.notFound, "the item has no attribute of that name", key: name, cure: "coffer show lists its attributes")
       }
     }
     Attributes.merge(attributes, into: &metadata.attributes)
     return metadata
   }
 
-  private func describe(
-    _ found: VaultItem, as metadata: ItemMetadata, _ items: VaultItems, _ context: Context
-  ) throws {
+  private func describe(_ found: VaultItem, as metadata: ItemMetadata, _ items: VaultItems, _ context: Context) throws {
     let keeping = past.keeping(found, context)
     guard metadata != found.metadata || past.isGiven else { return context.note("nothing was changed") }
     let stored = try items.apply([.describe(found.name, as: metadata, if: found.isUnchanged, keeping: keeping)])
     if options.json, let item = stored.first { return try Output.line(JSONText.encode(ItemJSON(item))) }
-    context.done("changed the properties of '\(found.name)'; its value is unchanged")
+    context.done("changed the description of '\(found.name)'; its value is unchanged")
   }
 
   private func editValue(_ found: VaultItem, _ items: VaultItems, _ context: Context) throws {

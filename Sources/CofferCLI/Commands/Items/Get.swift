@@ -5,7 +5,7 @@ internal import CofferTerminal
 internal import CofferVault
 internal import FoundationEssentials
 
-struct GetCommand: OpeningCommand, TwoStoreCommand {
+struct GetCommand: HotCommand, TwoStoreCommand {
   static let configuration = CommandConfiguration(
     commandName: "get", abstract: "Print a secret or a preference.",
     discussion: """
@@ -21,8 +21,7 @@ struct GetCommand: OpeningCommand, TwoStoreCommand {
       valueName: "name"), completion: Completions.fields)
   var field: String?
   @Option(help: ArgumentHelp("Print this attribute, even if a field has its name.", valueName: "name")) var attribute: String?
-  @Option(help: ArgumentHelp("The value at this revision (see 'coffer history').", valueName: "number"))
-  var revision: UInt64?
+  @Option(help: ArgumentHelp("The value at this revision (see 'coffer history').", valueName: "number")) var revision: UInt64?
   @OptionGroup var clipboard: ClipboardOptions
   @OptionGroup var store: StoreChoice
   @OptionGroup(title: "Unlocking") var unlocking: UnlockingOptions
@@ -49,8 +48,13 @@ struct GetCommand: OpeningCommand, TwoStoreCommand {
     try key.inVault(context) { items in
       if let revision { return try show(revision, words, key, items, clipboard, context) }
       guard isAboutItem || options.json else {
-        guard let clipboard else { return try Output.value(key.value(or: words, in: items).bytes) }
+        guard let clipboard else {
+          let value = try key.value(or: words, in: items)
+          if value.bytes.count == 0 { try items.checkHasValue(key.item(or: words, in: items)) }
+          return try Output.value(value.bytes)
+        }
         let found = try key.item(or: words, in: items), isKey = try found.name == key?.item
+        try items.checkHasValue(found)
         let what = isKey ? "the value of \(found.name)" : found.valueTitle
         return try clipboard.copy(items.value(of: found.name).bytes, what, context)
       }
@@ -64,6 +68,7 @@ struct GetCommand: OpeningCommand, TwoStoreCommand {
     copying.clip = true
     let target = try items.canAsk ? copying.open() : nil
     guard let found = try items.pick("copy", with: clipboard, context) else { return }
+    try items.checkHasValue(found)
     try target?.copy(items.value(of: found.name).bytes, found.valueTitle, context)
   }
 
@@ -117,13 +122,10 @@ struct GetCommand: OpeningCommand, TwoStoreCommand {
     if options.json {
       let value = PlainFormJSON(form)
       return try Output.line(
-        JSONText.encode(
-          Answer(domain: key.router.domain, key: key.name, store: "defaults", type: form.typeWord, value: value)))
+        JSONText.encode(Answer(domain: key.router.domain, key: key.name, store: "defaults", type: form.typeWord, value: value)))
     }
     if let clipboard { return try clipboard.copy(PlainText.text(form), "'\(key.name)'", context) }
-    if case .data(let data) = form {
-      return try data.bytes.withUnsafeBytes { (raw) throws(Failure) in try Output.value(raw) }
-    }
+    if case .data(let data) = form { return try data.bytes.withUnsafeBytes { (raw) throws(Failure) in try Output.value(raw) } }
     try Output.value(PlainText.text(form))
   }
 
@@ -132,9 +134,7 @@ struct GetCommand: OpeningCommand, TwoStoreCommand {
     try Output.value(secret.bytes)
   }
 
-  private func show(
-    _ value: String, _ field: String, _ words: ItemWords, _ clipboard: Clipboard?, _ context: Context
-  ) throws {
+  private func show(_ value: String, _ field: String, _ words: ItemWords, _ clipboard: Clipboard?, _ context: Context) throws {
     if options.json { return try Output.line(JSONText.encode([field: value])) }
     if let clipboard { return try clipboard.copy(value, "'\(field)' of \(words.description)", context) }
     try Output.value(value)
@@ -144,9 +144,7 @@ struct GetCommand: OpeningCommand, TwoStoreCommand {
     let domain: String, key: String, store: String, type: String
     var value: PlainFormJSON?
   }
-}
 
-extension GetCommand: HotCommand {
   mutating func take(_ line: inout HotLine) -> Bool {
     guard let item = line.item() else { return false }
     (self.item, store, clipboard) = (item, line.store(), ClipboardOptions.none)

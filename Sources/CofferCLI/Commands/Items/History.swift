@@ -1,6 +1,5 @@
 internal import ArgumentParser
 internal import CofferPlatform
-internal import CofferStorage
 internal import CofferTerminal
 internal import CofferVault
 internal import FoundationEssentials
@@ -26,39 +25,42 @@ struct HistoryCommand: OpeningCommand {
   }
 
   private func name(in items: VaultItems) throws -> ItemName {
-    let known = try item.words.knownName(in: items)
-    return try items.revisions(of: known).isEmpty ? item.words.item(in: items).name : known
+    do { return try item.words.knownName(in: items) } catch let error as StoreError where error.kind == .notFound {
+      guard let service = item.name, let number = item.account, UInt16(number) != nil else { throw error }
+      throw StoreError(
+        .notFound, error.what, key: error.key, cure: "coffer get \(CommandText.quoted(service)) --revision \(number)")
+    }
   }
 }
 
 struct RevertCommand: OpeningCommand {
   static let configuration = CommandConfiguration(
-    commandName: "revert", abstract: "Return an item to a previous revision.",
-    usage: "coffer revert NAME [ACCOUNT] REVISION [options]",
+    commandName: "revert", abstract: "Return an item to its previous version, or to a given revision.",
+    usage: "coffer revert NAME [[ACCOUNT] REVISION] [options]",
     discussion: """
       Value, label, attributes and expiry become those of that revision, as a new revision. The current version is kept, as \
-      with any write.
+      with any write: a second 'coffer revert NAME' undoes the first.
       """)
 
   @Argument(help: .itemName, completion: Completions.services) var name: String
   @Argument(
-    help: ArgumentHelp(
-      "The account, if not part of the name, and the revision number.",
-      valueName: "account> <revision"),
+    help: ArgumentHelp("The account, if not part of the name, and the revision number.", valueName: "account> <revision"),
     completion: Completions.accounts) var rest: [String] = []
   @OptionGroup var part: FieldOption
   @OptionGroup(title: "Unlocking") var unlocking: UnlockingOptions
   @OptionGroup var options: AnswerOptions
 
   func perform(_ context: Context) throws {
-    guard rest.count <= 2, let revision = rest.last.flatMap({ UInt64($0) }) else {
-      throw Failure.usage(
-        rest.isEmpty ? "give the revision too" : "the last word is not a revision number",
-        try: "coffer history \(CommandText.quoted(name))")
+    let given = rest.last.flatMap { UInt64($0) }
+    guard rest.count <= 2, rest.isEmpty || given != nil else {
+      throw Failure.usage("the last word is not a revision number", try: "coffer history \(CommandText.quoted(name))")
     }
     let items = try context.items()
     let found = try ItemWords(service: self.name, account: rest.count == 2 ? rest[0] : nil).item(in: items).name
     let name = try part.name(in: found)
+    guard let revision = try given ?? items.revisions(of: name).first(where: { $0.state == .former })?.item.revision else {
+      throw StoreError(.notFound, "no previous version is kept", key: name.description, cure: CommandText.item("history", name))
+    }
     if let present = try items.item(name), present.revision == revision {
       if options.json { return try Output.line(JSONText.encode(ItemJSON(present))) }
       return context.done("'\(name)' already equals revision \(revision); nothing was changed")
@@ -67,11 +69,12 @@ struct RevertCommand: OpeningCommand {
     _ = try items.value(of: name, revision: revision)
     let item = try items.revert(name, to: revision)
     if options.json { return try Output.line(JSONText.encode(ItemJSON(item))) }
-    context.done("restored '\(name)' to revision \(revision), as revision \(item.revision)")
+    let text = "restored '\(name)' to revision \(revision), as revision \(item.revision)"
+    context.done(text, elsewhere: given == nil ? text : nil)
   }
 }
 
-struct UndeleteCommand: OpeningCommand {
+struct UndeleteCommand: OpeningCommand, AskingCommand {
   static let configuration = CommandConfiguration(
     commandName: "undelete", abstract: "Bring back a deleted item or folder.",
     discussion: """
@@ -79,14 +82,13 @@ struct UndeleteCommand: OpeningCommand {
       a terminal asks first, unless --yes.
       """)
 
-  static var idleOptions: Set<String> { [] }
-
   @OptionGroup var item: ItemArguments
   @OptionGroup var part: FieldOption
   @OptionGroup(title: "Unlocking") var unlocking: UnlockingOptions
   @OptionGroup var options: AnswerOptions
 
   func perform(_ context: Context) throws {
+    if !item.isNamed { throw Failure.usage("no name was given", try: "SERVICE/ACCOUNT; coffer list --deleted shows the names") }
     try item.words.check()
     let items = try context.items()
     if part.field == nil, let folder = item.key, folder.hasSuffix("/") {
@@ -96,14 +98,11 @@ struct UndeleteCommand: OpeningCommand {
     let name = try part.name(in: item.words.deletedName(in: items))
     let back: VaultItem
     do { back = try items.undelete(name) } catch let error as StoreError where [.notFound, .alreadyExists].contains(error.kind) {
-      guard try items.item(name) == nil else {
-        throw StoreError(
-          .alreadyExists, "the item is not deleted", key: name.description, place: error.place,
-          cure: CommandText.item("history", name))
-      }
+      let isThere = try items.item(name) != nil
       throw StoreError(
-        .notFound, "no deleted version of it is kept", key: name.description, place: error.place,
-        cure: "coffer list --deleted lists what can be brought back")
+        isThere ? .alreadyExists : .notFound, isThere ? "the item is not deleted" : "no deleted version of it is kept",
+        key: name.description, place: error.place,
+        cure: isThere ? CommandText.item("history", name) : "coffer list --deleted lists the items to bring back")
     }
     if options.json { return try Output.line(JSONText.encode(ItemJSON(back))) }
     context.done("restored '\(name)'")
@@ -111,24 +110,20 @@ struct UndeleteCommand: OpeningCommand {
 
   private func restore(_ names: [ItemName], below folder: String, _ items: VaultItems, _ context: Context) throws {
     let summary = "\(counted(names.count, "item")) below \(Printable.line(folder))"
-    guard try context.agrees("Restore \(summary)?") else {
-      throw Failure.usage("nothing was restored", try: "--yes, or y at the question")
-    }
-    let back = try names.map { try items.undelete($0) }
+    try context.checkAgreed("Restore \(summary)?", "restored")
+    let back = try ItemFolder.apply(names.map { .undelete($0) }, items, context)
     if options.json { return try Output.line(JSONText.encode(back.map { ItemJSON($0) })) }
     context.done("restored \(summary)")
   }
 }
 
-struct VaultPruneCommand: OpeningCommand {
+struct VaultPruneCommand: OpeningCommand, AskingCommand {
   static let configuration = CommandConfiguration(
     commandName: "prune", abstract: "Remove previous and deleted versions for good.",
     discussion: """
       Applies to all items, to those of a service, or to one item with its fields. Current values stay. A terminal asks first, \
       unless --yes.
       """)
-
-  static var idleOptions: Set<String> { [] }
 
   @Argument(help: "Only items of this service or below it, or the item of this name.", completion: Completions.services)
   var service: String?

@@ -10,9 +10,7 @@ extension ArgumentHelp {
     ArgumentHelp("SERVICE/ACCOUNT, a part of it that matches one item, or coffer://….", valueName: "name")
   }
   static var account: ArgumentHelp { "The account, if not part of the name." }
-  static var exactService: ArgumentHelp {
-    ArgumentHelp("Exactly this service, instead of a name.", valueName: "service")
-  }
+  static var exactService: ArgumentHelp { ArgumentHelp("Exactly this service, instead of a name.", valueName: "service") }
   static var exactAccount: ArgumentHelp {
     ArgumentHelp("Exactly this account; with --service, empty if omitted.", valueName: "account")
   }
@@ -71,9 +69,7 @@ struct StoreChoice: ParsableArguments {
   }
 }
 
-protocol TwoStoreCommand: ParsableCommand {
-  var store: StoreChoice { get }
-}
+protocol TwoStoreCommand: ParsableCommand { var store: StoreChoice { get } }
 
 /// The key of a domain that a word may name. Its secret is the item whose service is the domain and whose account is the key.
 struct DomainKey {
@@ -88,9 +84,7 @@ struct DomainKey {
 }
 
 extension Optional where Wrapped == DomainKey {
-  /// The item that the words name: the key's, or another one of that name.
-  ///
-  /// - Throws: `.notFound`; `.ambiguous` if both are there.
+  /// The item that the words name: the key's, or another one of that name; both are `.ambiguous`.
   func item(or words: ItemWords, in items: VaultItems) throws -> VaultItem {
     guard let key = self else { return try words.item(in: items) }
     guard let own = try items.item(key.item) else {
@@ -139,7 +133,7 @@ extension DomainKey {
     case .unknown(let error):
       // A locked vault is usual; the user should know any other failure.
       guard let failure = Failure.of(error), failure.status != .locked else { break }
-      context.note("whether the vault holds it too is unknown: \(failure.what)")
+      context.note("could not check whether the vault holds it too: \(failure.what)")
     }
   }
 

@@ -16,9 +16,7 @@ extension ItemPair {
 
   /// Copies an item or a folder to the vault at `place`, all or none. If they move, the copies are read again and compared
   /// before the originals are deleted.
-  func send(
-    to place: String, isMove: Bool, _ other: OtherVaultOptions, _ store: StoreChoice, _ context: Context
-  ) throws {
+  func send(to place: String, isMove: Bool, _ other: OtherVaultOptions, _ store: StoreChoice, _ context: Context) throws {
     let target = try other.context(of: place, beside: context)
     if let key = try key(store, context), try key.preference() != nil {
       throw Failure.usage(
@@ -27,15 +25,18 @@ extension ItemPair {
     }
     let items = try isMove ? context.items() : context.itemsToRead()
     let (chosen, what) = try chosen(store, items, context)
-    if folders != nil, try !context.agrees("\(isMove ? "Move" : "Copy") \(what) to the vault \(Printable.line(place))?") {
-      throw Failure.usage("nothing was \(isMove ? "moved" : "copied")", try: "--yes, or y at the question")
+    let done = isMove ? "moved" : "copied"
+    if folders != nil {
+      try context.checkAgreed("\(isMove ? "Move" : "Copy") \(what) to the vault \(Printable.line(place))?", done)
     }
-    let removals = chosen.map { item, _ in
-      ItemChange.remove(item.name, if: item.isUnchanged, keptUntil: Trash.end(item, context))
+    let parts = try chosen.map { item, _ in try [item] + items.fields(of: item.name) }
+    let removals = parts.flatMap { $0.reversed() }.map { part in
+      ItemChange.remove(part.name, if: part.isUnchanged, keptUntil: Trash.end(part, context))
     }
     if isMove { try items.rehearse(removals) }
-    let copies = try chosen.flatMap { item, name in
-      try ([item] + items.fields(of: item.name)).map { part in
+    let copies = try zip(chosen, parts).flatMap { chosen, parts in
+      let name = chosen.name
+      return try parts.map { part in
         ImportedItem(
           name: part.name.field.isEmpty ? name : try name.field(named: part.name.field), form: try items.content(of: part.name),
           created: part.created, modified: part.modified, isPrevious: false, history: part.history)
@@ -45,13 +46,18 @@ extension ItemPair {
     try applying(chosen.map { ($0.name, $0.name) }) { try others.add(copies, duplicates: replace ? .replaceWithFields : .refuse) }
     if isMove {
       for copy in copies { try Self.check(others.content(of: copy.name), against: copy) }
+      for (item, parts) in zip(chosen.map(\.item), parts) where try items.fields(of: item.name).count != parts.count - 1 {
+        throw StoreError(
+          .conflict, "the item got or lost a field meanwhile, so nothing was deleted", key: item.name.description,
+          cure: "repeat it with --replace")
+      }
       try items.apply(removals)
     }
     if context.json {
       let answers = try chosen.compactMap { try others.item($1) }.map { ItemJSON($0) }
       return try Output.line(folders == nil ? answers.first.map(JSONText.encode) ?? "" : JSONText.encode(answers))
     }
-    context.done("\(isMove ? "moved" : "copied") \(what) to the vault \(place)")
+    context.done("\(done) \(what) to the vault \(place)")
   }
 
   /// The items with their names in the other vault, and all of them in words.

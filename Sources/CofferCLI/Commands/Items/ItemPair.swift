@@ -1,6 +1,5 @@
 internal import ArgumentParser
 internal import Coffer
-internal import CofferFormats
 internal import CofferPlatform
 internal import CofferStorage
 internal import CofferTerminal
@@ -12,13 +11,21 @@ typealias ItemNames = (old: ItemName, new: ItemName)
 /// `--to-vault`. `a/ b/` are folders.
 struct ItemPair: ParsableArguments {
   @Argument(
-    help: "SERVICE/ACCOUNT, a preference's key, or a folder with a final slash.", completion: Completions.names)
+    help: ArgumentHelp("SERVICE/ACCOUNT, a preference's key, or a folder with a final slash.", valueName: "name"),
+    completion: Completions.names)
   var service: String
   @Argument(
-    help: "The new name; or the account, if the new name follows in two words.", completion: Completions.accounts)
+    help: ArgumentHelp("The new name; in the form SERVICE ACCOUNT NEW-SERVICE NEW-ACCOUNT, the account.", valueName: "new-name"),
+    completion: Completions.accounts)
   var account: String?
-  @Argument(help: "The new service.", completion: Completions.services) var otherService: String?
-  @Argument(help: "The new account.", completion: Completions.accounts) var otherAccount: String?
+  @Argument(
+    help: ArgumentHelp("The service of the second name in two words.", valueName: "new-service"),
+    completion: Completions.services)
+  var otherService: String?
+  @Argument(
+    help: ArgumentHelp("The account of the second name in two words.", valueName: "new-account"),
+    completion: Completions.accounts)
+  var otherAccount: String?
   @Option(help: ArgumentHelp("The new service; the same if omitted.", valueName: "service")) var toService: String?
   @Option(help: ArgumentHelp("The new account; the same if omitted.", valueName: "account")) var toAccount: String?
   @Option(
@@ -37,11 +44,12 @@ struct ItemPair: ParsableArguments {
     guard !isTwoNames || !service.hasSuffix("/") || folders != nil || ItemWords.hasScheme(service) else {
       throw ValidationError("the first name is a folder; end the new name with a slash too, or give / for the top")
     }
+    guard !isTwoNames || service.hasSuffix("/") || Set(account ?? "") != ["/"] else {
+      throw ValidationError("/ is the top, where an item has no service; give the new name")
+    }
   }
 
-  private var isTwoNames: Bool {
-    otherService == nil && toService == nil && toAccount == nil && account != nil
-  }
+  var isTwoNames: Bool { otherService == nil && toService == nil && toAccount == nil && account != nil }
 
   private var old: ItemArguments {
     var old = ItemArguments()
@@ -52,10 +60,8 @@ struct ItemPair: ParsableArguments {
   private var keepsName: Bool { toVault != nil && account == nil && toService == nil && toAccount == nil }
 
   var folders: (old: String, new: String)? {
-    guard isTwoNames || keepsName, case let new = account ?? service, service.hasSuffix("/"), new.hasSuffix("/") else {
-      return nil
-    }
-    return (service, new)
+    let new = account ?? service
+    return (isTwoNames || keepsName) && service.hasSuffix("/") && new.hasSuffix("/") ? (service, new) : nil
   }
 
   /// The key that the first word may name; nil unless the new name is one word too.
@@ -65,9 +71,13 @@ struct ItemPair: ParsableArguments {
 
   func names(_ store: StoreChoice, _ context: Context, in items: VaultItems) throws -> (old: VaultItem, new: ItemName) {
     let key = try key(store, context)
-    let item = try key.item(or: old.words, in: items)
+    let words = try old.words
+    let item = try key.item(or: words, in: items)
     // The secret of a domain's key becomes that of another key.
-    guard let key, let account, item.name == (try key.item) else { return (item, try new(of: item.name)) }
+    guard let key, let account, item.name == (try key.item) else {
+      let isService = try !item.name.account.isEmpty && words.named().account == nil && words.whole(in: items) == nil
+      return (item, try new(of: item.name, isService))
+    }
     try NewName.check(account, as: "key")
     guard try !key.router.plain.contains(account) else {
       throw StoreError(
@@ -78,6 +88,7 @@ struct ItemPair: ParsableArguments {
 
   /// Stores a preference under the other key, and removes it from the first if it is to move.
   func write(_ form: PlainForm, _ key: DomainKey, isMove: Bool, _ context: Context) throws {
+    if isMove { try key.checkIsOnlyPreference() }
     let new = try StoredName.check(account ?? "")
     guard new != key.name else { throw Failure.usage("the preference already has that name", try: "another name") }
     try DefaultsStore.checkStorable(form, under: new)
@@ -92,8 +103,8 @@ struct ItemPair: ParsableArguments {
     context.done("\(isMove ? "renamed" : "copied") the preference '\(key.name)' to '\(new)'")
   }
 
-  private func new(of old: ItemName) throws -> ItemName {
-    let (service, account) = try isTwoNames ? otherName(of: old) : (otherService ?? toService, otherAccount ?? toAccount)
+  private func new(of old: ItemName, _ isService: Bool) throws -> ItemName {
+    let (service, account) = try otherName(of: old, isService)
     let new = try ItemName(service: service ?? old.service, account: account ?? old.account)
     // An unchanged part keeps any old name.
     if let service { try NewName.check(service, as: "service") }
@@ -102,17 +113,22 @@ struct ItemPair: ParsableArguments {
     return new
   }
 
-  /// The last slash of the second word divides it; nothing after it keeps the account. A URL may be a service by itself, and is
-  /// divided as the first word was.
-  private func otherName(of old: ItemName) throws -> (String?, String?) {
-    guard let word = account else { return (nil, nil) }
+  /// The new name of a service is one too, unless it names an account of it; a slash at its end makes it the folder.
+  /// Otherwise the last slash divides the second word; nothing after it keeps the account. A URL may be a service by itself,
+  /// and is divided as the first word was.
+  private func otherName(of old: ItemName, _ isService: Bool) throws -> (String?, String?) {
+    guard isTwoNames, let word = account else { return (otherService ?? toService, otherAccount ?? toAccount) }
     if Reference.isMeant(by: word) {
       let reference = try Reference(word)
       return (reference.service, reference.account)
     }
+    if isService, !word.hasPrefix(old.service + "/") {
+      return (word.hasSuffix("/") && !ItemWords.hasScheme(word) ? word + old.service : word, nil)
+    }
     guard !ItemWords.hasScheme(word) || old.service != service, let slash = word.lastIndex(of: "/"), slash > word.startIndex
     else {
-      return (word, nil)
+      // `web/github.com` to `github.com` leaves a folder.
+      return (word, word.hasSameBytes(as: old.account) ? "" : nil)
     }
     let account = word[slash...].dropFirst()
     return (String(word[..<slash]), account.isEmpty ? nil : String(account))

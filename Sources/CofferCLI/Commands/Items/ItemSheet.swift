@@ -12,12 +12,11 @@ struct ItemSheet {
     (self.item, self.fields, self.kept, self.time) = (item, fields, kept, time)
   }
 
-  /// The lines, with a sign for each secret unless they follow.
+  /// The lines, with a sign for each secret. If the secrets follow, ``age(_:)`` is not among them.
   func text(revealing: Bool, _ display: Display = .output) -> String {
     let rows = rows(display, revealing: revealing)
     let definitions = TextWidth.definitions(fitting: rows, to: display.width, indent: 2)
-    return title(display) + (rows.isEmpty ? "" : "\n" + definitions) + "\n  "
-      + TextWidth.fit(age(display), to: display.width - 2, hanging: 2)
+    return title(display) + (rows.isEmpty ? "" : "\n" + definitions) + (revealing ? "" : "\n" + age(display))
   }
 
   private func rows(_ display: Display, revealing: Bool) -> [(String, String)] {
@@ -27,7 +26,7 @@ struct ItemSheet {
     let tags = attributes.map(\.key).filter { $0.hasPrefix(Self.tag) }.map { $0.dropFirst(Self.tag.count) }
     let type = item.metadata.contentType.hasPrefix("text/plain") ? "" : item.metadata.contentType
     let covered =
-      [(item.valueWord, hidden("copy: " + CommandText.item("get", item.name) + " -c", display))]
+      (item.valueBytes == 0 ? [] : [(item.valueWord, hidden("copy: " + CommandText.item("get", item.name) + " -c", display))])
       + secrets.map { field in
         (Printable.line(field), hidden("copy: \(Sign.ellipsis.text(display)) --field \(CommandText.field(field))", display))
       }
@@ -56,9 +55,11 @@ struct ItemSheet {
     Sign.secret.text(display) + "   " + Printable.line(command)
   }
 
-  private func age(_ display: Display) -> String {
-    "changed \(time.ago(item.modified)), revision \(item.revision)\(kept.map { " of \($0) kept" } ?? "")"
+  func age(_ display: Display = .output) -> String {
+    let text =
+      "changed \(time.ago(item.modified)), revision \(item.revision)\(kept.map { " of \($0) kept" } ?? "")"
       + "\(Sign.between.text(display))created \(time.day(item.created))"
+    return "  " + TextWidth.fit(text, to: display.width - 2, hanging: 2)
   }
 
   private func expiry(_ display: Display) -> [(String, String)] {

@@ -12,8 +12,8 @@ struct ListCommand: OpeningCommand, TwoStoreCommand {
     commandName: "list", abstract: "List secrets and preferences; no value is decrypted.",
     discussion: """
       NAME is a service, or a folder with everything below it. Items must meet all conditions. --sort modified lists the newest \
-      change first; --sort expires, the soonest end. With --domain the domain's keys are listed, each with its store. ⏱ marks \
-      a one-time code, ⚿2 two other secret fields.
+      first; --sort expires, the soonest. With --domain the domain's keys are listed, each with its store; with --vault, only \
+      items. ⏱ marks a one-time code, ⚿2 two other secret fields.
       """, aliases: ["ls"])
 
   enum Order: String, ExpressibleByArgument, CaseIterable { case name, modified, expires }
@@ -44,9 +44,7 @@ struct ListCommand: OpeningCommand, TwoStoreCommand {
   }
 
   private var isChosen: Bool { !attribute.isEmpty || !tag.isEmpty || expiring != nil }
-  private var isAboutItems: Bool {
-    store.onlyItems || service != nil || isChosen || tree || `internal` || sort != .name
-  }
+  private var isAboutItems: Bool { store.onlyItems || service != nil || isChosen || tree || `internal` || sort != .name }
 
   func perform(_ context: Context) throws {
     if deleted { return try listDeleted(context) }
@@ -55,10 +53,12 @@ struct ListCommand: OpeningCommand, TwoStoreCommand {
       guard !isAboutItems else { throw Failure.usage("--domain lists the keys of a domain", try: "it alone, or with --plain") }
       return try KeyList(router: ShellRouter(domain: domain, context), plain: plain).show(context)
     }
-    let router = try isAboutItems ? nil : ShellRouter(domain: RouterOptions.standard, context)
+    let router = try isAboutItems || (context.isVaultNamed && !plain) ? nil : ShellRouter(domain: RouterOptions.standard, context)
     let preferences = try router.map { try KeyList.preferences($0) } ?? []
     if plain { return try KeyList.show(preferences, json: options.json) }
-    do { try listItems(context, preferences) } catch let error where router != nil && !Self.isInterrupted(error) {
+    do { try listItems(context, preferences) } catch let error
+      where router != nil && (error as? Failure)?.status != .interrupted
+    {
       // Preferences are listed although the vault is missing or does not open.
       let isMissing = (error as? StoreError)?.kind == .noVault && !context.mustHaveVault
       guard isMissing || !preferences.isEmpty else { throw error }
@@ -67,8 +67,6 @@ struct ListCommand: OpeningCommand, TwoStoreCommand {
       if !isMissing { throw error }
     }
   }
-
-  private static func isInterrupted(_ error: any Error) -> Bool { (error as? Failure)?.status == .interrupted }
 
   private func listDeleted(_ context: Context) throws {
     let deleted = try context.itemsToRead().deleted().filter { [service] in service.map($0.item.name.isMeant(by:)) ?? true }
@@ -94,7 +92,7 @@ struct ListCommand: OpeningCommand, TwoStoreCommand {
     let fields = try options.json || Output.isTerminal || tree ? vault.fieldNames(query) : [:]
     guard tree || sort != .name || limit != nil || service != nil || !preferences.isEmpty else {
       try ItemTable.show(found, json: options.json, fields)
-      return tellIfNone(found.isEmpty, context)
+      return try tellIfNone(found.isEmpty, vault, context)
     }
     var items = try found.items()
     if let service { items.removeAll { !$0.name.isMeant(by: service) } }
@@ -104,7 +102,7 @@ struct ListCommand: OpeningCommand, TwoStoreCommand {
     case .modified: items.sort { $0.modified > $1.modified }
     case .expires: items.sort { ($0.metadata.expires ?? .distantFuture) < ($1.metadata.expires ?? .distantFuture) }
     }
-    tellIfNone(items.isEmpty, context)
+    try tellIfNone(items.isEmpty, vault, context)
     if tree { return items.isEmpty ? () : try ItemTree.show(items, fields) }
     guard !preferences.isEmpty else { return try ItemTable.show(items, json: options.json, fields) }
     try show(items, preferences, fields)
@@ -121,12 +119,14 @@ struct ListCommand: OpeningCommand, TwoStoreCommand {
     try Output.line(JSONText.encode(listed).dropLast() + "," + JSONText.encode(rows).dropFirst())
   }
 
-  private func tellIfNone(_ isEmpty: Bool, _ context: Context) {
-    guard isEmpty, tree || !Output.isTerminal, !options.json, Display.errors.isTerminal else { return }
+  private func tellIfNone(_ isEmpty: Bool, _ vault: VaultItems, _ context: Context) throws {
+    guard isEmpty, !options.json, Display.errors.isTerminal else { return }
+    let hint = try isChosen ? nil : service.flatMap { try vault.search(for: $0) }
+    guard hint != nil || tree || !Output.isTerminal else { return }
     context.note(
       isChosen
         ? "no item meets the conditions"
-        : service.map { "the vault has no item of service '\($0)' or below it" } ?? "the vault has no items")
+        : service.map { "the vault has no item of service '\($0)' or below it\(hint ?? "")" } ?? "the vault has no items")
   }
 }
 
@@ -161,18 +161,19 @@ private struct KeyList {
         footer: rows.isEmpty ? none : counted(rows.count, "key")
       ).show()
     }
-    if !rows.isEmpty { try Output.line(Columns.tabs(rows.map { ItemTable.row($0.key, store: $0.store) })) }
+    if !rows.isEmpty { try Output.line(Columns.tabs(rows.map { [$0.key, $0.store, "", "", ""] })) }
   }
 
-  /// A terminal also shows the beginning of each value.
+  /// A terminal also shows the beginning of each value that can be read.
   static func preferences(_ router: ShellRouter) throws -> [Row] {
-    try router.plain.names().map { name in
-      let form = try Output.isTerminal ? router.plain.load(name) : nil
-      return Row(key: name, store: "defaults", value: form.map { String(PlainText.text($0).prefix(mostShown)) } ?? "")
-    }
+    try router.plain.names().map { Row(key: $0, store: "defaults", value: Output.isTerminal ? beginning(of: $0, router) : "") }
   }
 
-  private static let mostShown = 200
+  private static func beginning(of name: String, _ router: ShellRouter) -> String {
+    do throws(StoreError) {
+      return try router.plain.load(name).map { String(PlainText.text($0).prefix(200)) } ?? ""
+    } catch { return "" }
+  }
 
   struct Row: Encodable {
     let key: String, store: String
@@ -187,10 +188,10 @@ struct FindCommand: OpeningCommand {
     commandName: "find", abstract: "Find items by text, by attributes, or by a part of a secret.",
     discussion: """
       A word matches text in service, account, label and attributes, ignoring case. name=value matches exactly that attribute. \
-      Items must match all terms. With --fuzzy, the letters of a word match in that order, with others between them, in \
-      service, account and label; the best match comes first. --values takes a text from a prompt or standard input, \
-      and prints the names of the items that have it, case included, in the value or a secret field, even an expired one. It \
-      asks for the vault's secret although an agent has the vault open. No other search decrypts a value.
+      Items must match all terms. With --fuzzy, the letters of a word match in that order, with others between them, in service, \
+      account and label; the best match comes first. --values takes a text from a prompt or standard input, and prints the names \
+      of the items that have it, case included, in the value or a secret field, even an expired one. It asks for the \
+      passphrase or key file even if an agent has the vault open. No other search decrypts a value.
       """, aliases: ["search"])
 
   @Argument(help: ArgumentHelp("Text, or name=value.", valueName: "text|name=value")) var terms: [String] = []
@@ -227,32 +228,23 @@ struct FindCommand: OpeningCommand {
 
   func perform(_ context: Context) throws {
     if values { return try search(context) }
-    var query = ItemQuery()
-    if !`internal` { query.otherThan = LoginItems.pointers }
-    var words: [String] = []
-    for term in terms {
-      if let (name, value) = term.nameAndValue {
-        query.attributes.append(ItemQuery.Attribute(name, value))
-      } else {
-        words.append(term)
-      }
-    }
+    var query = ItemQuery(otherThan: `internal` ? nil : LoginItems.pointers)
+    query.attributes = terms.compactMap { $0.nameAndValue.map { ItemQuery.Attribute($0.name, $0.value) } }
+    let words = terms.filter { $0.nameAndValue == nil }
     let paths = fuzzy ? [] : words.filter { $0.contains("/") }
     // A word with a slash may begin in the service and end in the account.
     if !fuzzy { query.texts = words.compactMap { $0.split(separator: "/").last.map(String.init) } }
     let vault = try context.itemsToRead()
     let found = try vault.find(query)
     let fields = try options.json || Output.isTerminal ? vault.fieldNames(query) : [:]
-    guard paths.isEmpty else {
-      let items = try found.items().filter { item in paths.allSatisfy { item.has($0) } }
-      if items.isEmpty { throw Self.nothing }
-      return try ItemTable.show(items, json: options.json, fields)
-    }
-    guard fuzzy else {
+    guard fuzzy || !paths.isEmpty else {
       if found.isEmpty { throw Self.nothing }
       return try ItemTable.show(found, json: options.json, fields)
     }
-    let items = try FuzzySearch(words).best(of: found.count) { FuzzySearch.texts(of: try found[$0]) }.map { try found[$0] }
+    let items =
+      try fuzzy
+      ? FuzzySearch(words).best(of: found.count) { FuzzySearch.texts(of: try found[$0]) }.map { try found[$0] }
+      : found.items().filter { item in paths.allSatisfy { item.has($0) } }
     if items.isEmpty { throw Self.nothing }
     try ItemTable.show(items, json: options.json, fields)
   }
@@ -262,13 +254,16 @@ struct FindCommand: OpeningCommand {
     guard text.count > 0 else { throw Failure.usage("the text is empty", try: "one byte or more") }
     // One pass over each value, although an import chose its bytes.
     let automaton = try MaskAutomaton([SecretForm(text)])
-    var found: [VaultItem] = [], fields: [ItemName: [String]] = [:], item: VaultItem?
-    context.reason = "Searching values needs the vault's secret again."
+    var found: [VaultItem] = [], fields: [ItemName: [String]] = [:], item: VaultItem?, damage: StoreError?
+    context.reason = "Searching values needs the passphrase or key file again."
     let vault = try context.openedVault()
     context.spin("Searching")
     defer { StatusLine.clear() }
     try vault.forEachItem(withFields: true) {
       if $0.name.field.isEmpty { item = $0 }
+    } unreadable: {
+      if $0.name.field.isEmpty { item = $0 }
+      damage = damage ?? $1
     } _: { part, form in
       if part.name.field.isEmpty { item = part } else { fields[part.name.item, default: []].append(part.name.field) }
       guard let item, item.name == part.name.item, found.last?.name != item.name, `internal` || !LoginItems.isPointer(item)
@@ -277,21 +272,14 @@ struct FindCommand: OpeningCommand {
       _ = form.bytes.withUnsafeBytes { automaton.advance(0, $0) { _, _ in isThere = true } }
       if isThere { found.append(item) }
     }
-    if found.isEmpty { throw Self.nothing }
+    if found.isEmpty { throw damage ?? Self.nothing }
     try ItemTable.show(found, json: options.json, fields)
+    if let damage { throw damage }
   }
 
   private static let nothing = StoreError(
     .notFound, "no item matches",
     cure: "fewer or shorter terms; coffer list shows all, coffer find --values looks into the values")
-}
-
-extension VaultItem {
-  /// Whether `text` is in its name, its label or an attribute, ignoring case.
-  fileprivate func has(_ text: String) -> Bool {
-    let texts = [name.description, metadata.label] + metadata.attributes.flatMap { [$0.key, $0.value] }
-    return texts.contains { $0.lowercased().contains(text.lowercased()) }
-  }
 }
 
 extension ArgumentHelp {

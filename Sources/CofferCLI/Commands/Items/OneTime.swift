@@ -7,7 +7,7 @@ internal import CofferTerminal
 internal import CofferVault
 internal import FoundationEssentials
 
-struct OneTimeCommand: OpeningCommand {
+struct OneTimeCommand: HotCommand {
   static let configuration = CommandConfiguration(
     commandName: "otp", abstract: "Print the one-time code of an item.",
     discussion: """
@@ -26,10 +26,8 @@ struct OneTimeCommand: OpeningCommand {
     try clipboard.check(json: options.json)
   }
 
-  private var usesStandardInput: Bool { stores && isatty(STDIN_FILENO) == 0 }
-
   func claimInput(_ context: Context) throws {
-    if usesStandardInput { try context.input.claim(for: "the one-time password's secret") }
+    if stores, isatty(STDIN_FILENO) == 0 { try context.input.claim(for: "the one-time password's secret") }
   }
 
   func perform(_ context: Context) throws {
@@ -37,9 +35,7 @@ struct OneTimeCommand: OpeningCommand {
     guard !stores else { return try store(context) }
     let clipboard = try clipboard.open()
     let items = try context.itemsToRead()
-    let found =
-      try item.isNamed
-      ? item.words.item(in: items) : items.pick("show the code", codesOnly: true, with: self.clipboard, context)
+    let found = try item.isNamed ? named(in: items) : items.pick("show the code", codesOnly: true, with: self.clipboard, context)
     guard let name = found?.name else { return }
     let code = try items.oneTimePassword(of: name).code(at: Date())
     if let clipboard { return try clipboard.copy(code.text, "the code of \(name)", context) }
@@ -54,6 +50,17 @@ struct OneTimeCommand: OpeningCommand {
     try Output.line("  \(bar) \(code.secondsLeft) s")
   }
 
+  private func named(in items: VaultItems) throws -> VaultItem {
+    do { return try item.words.item(in: items) } catch let error as StoreError where error.kind == .notFound {
+      guard let word = item.account, word.utf8.count >= 16, let name = item.name,
+        word.uppercased().utf8.allSatisfy({ 0x41...0x5A ~= $0 || 0x32...0x37 ~= $0 || $0 == 0x3D })
+      else { throw error }
+      throw StoreError(
+        .notFound, "no item has this account, which looks like the secret of the codes (not repeated here)", key: name,
+        cure: "coffer otp \(CommandText.quoted(name)) --set, which asks for the secret")
+    }
+  }
+
   private struct Answer: Encodable { let service: String, account: String, secondsLeft: Int }
 
   /// Any short word of letters is Base32. RFC 4226 requires 128 bits, but many services give 80.
@@ -61,7 +68,7 @@ struct OneTimeCommand: OpeningCommand {
 
   private func store(_ context: Context) throws {
     let items = try context.items()
-    let name = try item.words.item(in: items).name
+    let name = try named(in: items).name
     let text = try SecretReader.answer(
       to: Question("otpauth:// URI, or secret, of \(name.description)"), limit: OneTimeURI.largest,
       what: "the one-time password's secret")
@@ -79,9 +86,7 @@ struct OneTimeCommand: OpeningCommand {
     context.doneStoring(stored, over: old)
     if options.json { try Output.line(JSONText.encode(ItemJSON(stored))) }
   }
-}
 
-extension OneTimeCommand: HotCommand {
   mutating func take(_ line: inout HotLine) -> Bool {
     guard let item = line.item() else { return false }
     (self.item, stores, clipboard) = (item, false, ClipboardOptions.none)

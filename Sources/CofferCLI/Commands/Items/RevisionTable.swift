@@ -8,11 +8,10 @@ enum RevisionTable {
     if json { return try Output.line(JSONText.encode(revisions.map(Row.init))) }
     try Table.show(
       table(revisions),
-      elsewhere: revisions.map { revision in
-        let item = revision.item
-        return [
-          String(item.revision), revision.state.rawValue, Moment.text(item.modified), counted(item.valueBytes, "byte"),
-          item.metadata.label,
+      elsewhere: revisions.map {
+        [
+          String($0.item.revision), $0.state.rawValue, Moment.text($0.item.modified), counted($0.item.valueBytes, "byte"),
+          $0.item.metadata.label,
         ]
       })
   }
@@ -42,7 +41,14 @@ enum RevisionTable {
           Table.Cell(String(item.revision)), state(revision),
           Table.Cell(time.ago(item.modified)), Table.Cell(grouped(item.valueBytes), .dim), Table.Cell(item.metadata.label),
         ]
-      }, footer: counted(revisions.count, "version"))
+      }, footer: counted(revisions.count, "version") + commands(revisions))
+  }
+
+  /// How to see and restore the previous version of an item that is not deleted.
+  private static func commands(_ revisions: [VaultRevision]) -> String {
+    guard let item = revisions.first(where: { $0.state == .former })?.item, revisions[0].state == .present else { return "" }
+    let lines = [CommandText.item("get", item.name) + " --revision \(item.revision)", CommandText.item("revert", item.name)]
+    return "; to see the previous one, or return to it:" + lines.map { "\n  " + Printable.line($0) }.joined()
   }
 
   private static func state(_ revision: VaultRevision) -> Table.Cell {
@@ -57,7 +63,7 @@ enum RevisionTable {
     Table(
       columns: [
         .text("SERVICE"), .text("ACCOUNT"), .text("FIELD", rank: 1), .text("LABEL", rank: 3), .fixed("CHANGED", rank: 4),
-        .fixed("GONE", rank: 2),
+        .fixed("GONE FOR GOOD", rank: 2),
       ],
       rows: revisions.map { revision in
         let (item, name) = (revision.item, revision.item.name)

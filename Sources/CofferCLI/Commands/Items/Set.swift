@@ -5,15 +5,15 @@ internal import CofferStorage
 internal import CofferTerminal
 internal import CofferVault
 
-struct SetCommand: OpeningCommand, TwoStoreCommand {
+struct SetCommand: OpeningCommand, AskingCommand, TwoStoreCommand {
   static let configuration = CommandConfiguration(
     commandName: "set", abstract: "Store a secret or a preference.",
     discussion: """
       Without VALUE it is a secret, from the prompt, standard input, --file, --fd or --generate. It is stored in the vault as \
       the item NAME, or with --domain as a key of that domain. With VALUE it is a preference, which anyone with the file can \
       read; a new one needs --plain. An existing name stays in its store. With --secret a preference moves into the vault, and \
-      its plain copy is scrubbed. Label and attributes stay unless given. The expiry does not, unless --expires keep. 'coffer \
-      revert' brings a replaced secret back.
+      its plain copy is scrubbed. The label and attributes stay unless you give new ones; the expiry stays only with --expires \
+      keep. 'coffer revert' brings a replaced secret back.
       """, aliases: ["add", "insert", "store"])
 
   @Argument(help: "SERVICE/ACCOUNT of a secret; the key of a preference.", completion: Completions.names) var name: String?
@@ -24,13 +24,12 @@ struct SetCommand: OpeningCommand, TwoStoreCommand {
   @Option(help: ArgumentHelp("A label for people.", valueName: "text")) var label: String?
   @Option(help: ArgumentHelp("When the value expires: 30d, 12h, 2026-12-31, never, keep.", valueName: "when"))
   var expires: String?
-  @Option(help: ArgumentHelp("Store a secret field of an existing item, beside its value.", valueName: "name"))
-  var field: String?
+  @Option(help: ArgumentHelp("Store a secret field of an existing item, beside its value.", valueName: "name")) var field: String?
   @Option(help: ArgumentHelp("An attribute to find the item by; may be repeated.", valueName: "name=value"))
   var attribute: [String] = []
   @Option(
     help: ArgumentHelp(
-      "A preference's type: bool, int, float, string, date, data or json; a secret's media type, as text/plain.",
+      "A preference's type: bool, int, float, string, date, data or json; a secret's media type, such as text/plain.",
       valueName: "type"), completion: .list(PlainType.allCases.map(\.rawValue)))
   var type: String?
   @Flag(help: "Fail if the item exists.") var create = false
@@ -50,9 +49,7 @@ struct SetCommand: OpeningCommand, TwoStoreCommand {
       throw ValidationError("unknown option '\(option.prefix { $0 != "=" })'")
     }
     guard !(plain && secret) else { throw ValidationError("give --plain or --secret, not both") }
-    guard !create || ifRevision == nil else {
-      throw ValidationError("give --create or --if-revision, not both")
-    }
+    guard !create || ifRevision == nil else { throw ValidationError("give --create or --if-revision, not both") }
     guard service == nil || name == nil else { throw ValidationError("give a name or --service, not both") }
     guard account == nil || service != nil else { throw ValidationError("--account needs --service") }
     if let type, plainType == nil, !type.isEmpty, !type.contains("/") {
@@ -85,9 +82,7 @@ struct SetCommand: OpeningCommand, TwoStoreCommand {
       guard words.isEmpty || store.onlyItems else { throw SecretArguments.refusal("the value of a secret") }
       return try storeItem(item.words, nil, context)
     }
-    try PreferenceWrite(command: self, key: key, type: plainType).perform(context) {
-      try storeItem(item.words, key, context)
-    }
+    try PreferenceWrite(command: self, key: key, type: plainType).perform(context) { try storeItem(item.words, key, context) }
   }
 
   /// Stores the secret, as the key's if that is there or meant.
@@ -107,15 +102,16 @@ struct SetCommand: OpeningCommand, TwoStoreCommand {
     let name = try named(written, words, key, items)
     let old = try items.item(name)
     if create, old != nil {
-      throw StoreError(
-        .alreadyExists, "the item already exists", key: name.description, cure: "omit --create to replace it")
+      throw StoreError(.alreadyExists, "the item already exists", key: name.description, cure: "omit --create to replace it")
     }
+    if old == nil, !create, field == nil, key?.isExact != true { try checkIsMeant(name, words, items, context) }
     if !metadata.attributes.isEmpty, var kept = old?.metadata.attributes {
       Attributes.merge(metadata.attributes, into: &kept)
       metadata.attributes = kept
     }
     if expiry == .keep { metadata.expires = old?.metadata.expires }
-    let value = try source.read((name.field.isEmpty ? "value" : name.field) + " of \(name.item)", context)
+    let prompt = field.map { "New \($0) of" } ?? (old == nil ? "Value of the new item" : "New value of")
+    let value = try source.read("\(prompt) \(name.item)", context)
     let stored = try items.set(
       SecretForm(value, metadata: metadata), for: name, if: condition, keeping: past.keeping(old, context))
     tell(old, stored, context)
@@ -129,31 +125,33 @@ struct SetCommand: OpeningCommand, TwoStoreCommand {
     return try (own ?? words.item(in: items).name).field(named: field)
   }
 
+  /// A name that so far found another item may have been meant for that one.
+  private func checkIsMeant(_ new: ItemName, _ words: ItemWords, _ items: VaultItems, _ context: Context) throws {
+    guard try !words.isExact && words.named().account == nil, let other = try items.meant(by: new.description).first?.name
+    else { return }
+    guard items.canAsk else { return context.note("'\(new)' is a new item beside '\(other)'") }
+    try context.checkAgreed("\(other) exists. Store another item \(new)?", "stored")
+  }
+
   private func tell(_ old: VaultItem?, _ item: VaultItem, _ context: Context) {
     if old?.metadata.expires != nil, expires == nil {
       context.note("the new value does not expire; use --expires to set a date, or --expires keep to keep the old one")
     }
-    if label == "", !item.metadata.label.isEmpty {
-      context.note("the label is unchanged; coffer edit --label '' clears it")
-    }
+    if label == "", !item.metadata.label.isEmpty { context.note("the label is unchanged; coffer edit --label '' clears it") }
     context.doneStoring(item, over: old)
   }
 
-  private var condition: WriteCondition {
-    if create { return .absent }
-    return ifRevision.map(WriteCondition.revision) ?? .always
-  }
+  private var condition: WriteCondition { create ? .absent : ifRevision.map(WriteCondition.revision) ?? .always }
 }
 
 extension Context {
   /// Reports a stored item or field, and the command that brings back what it replaced.
   func doneStoring(_ item: VaultItem, over old: VaultItem?) {
-    let name = (item.name.field.isEmpty ? "" : "\(item.name.field) of ") + "'\(item.name.item)'"
+    let field = item.name.field == OneTimeURI.field ? "the one-time code" : item.name.field
+    let name = (field.isEmpty ? "" : "\(field) of ") + "'\(item.name.item)'"
     guard let old else { return done("stored \(name)") }
-    done(
-      "replaced \(name); "
-        + (item.history > 0
-          ? "\(CommandText.item("revert", item.name, String(old.revision))) brings the old value back" : "the old value is gone"))
+    let cure = "\(CommandText.item("revert", item.name, String(old.revision))) brings the old value back"
+    done("replaced \(name); \(item.history > 0 ? cure : "the old value is gone")")
   }
 }
 
@@ -216,9 +214,7 @@ private struct PreferenceWrite {
     // Perhaps meant as a secret.
     let warning = value == nil && !namesStore ? "\(text), readable in \(router.plain.place)" : nil
     context.done(warning ?? text, elsewhere: warning)
-    if command.options.json {
-      try Output.line(JSONText.encode(["domain": router.domain, "key": name, "store": "defaults"]))
-    }
+    if command.options.json { try Output.line(JSONText.encode(["domain": router.domain, "key": name, "store": "defaults"])) }
   }
 
   private func form(_ type: PlainType, _ context: Context) throws -> PlainForm {
@@ -226,7 +222,7 @@ private struct PreferenceWrite {
     guard source.isExplicit || source.usesStandardInput else {
       throw Failure.usage("there is no value", try: "coffer set \(CommandText.quoted(name)) VALUE, or standard input")
     }
-    let bytes = try source.read("value", context)
+    let bytes = try source.read("New value", context)
     if type == .data { return .data(bytes.withUnsafeBytes { PlainBytes.data($0) }) }
     let text = bytes.withUnsafeBytes { PlainBytes.text($0) }
     guard let text else { throw Failure.usage("the value is not UTF-8 text", try: "--type data for bytes") }
@@ -237,7 +233,7 @@ private struct PreferenceWrite {
     if source.isExplicit { try source.claimInput(context) }
     // Before the question for a value.
     guard try !router.existingVault().contains(name) else { throw router.inBoth(name) }
-    let given = source.isExplicit ? try SecretForm(source.read("secret for \(name)", context)) : try PlainBytes.secret(stored)
+    let given = source.isExplicit ? try SecretForm(source.read("New secret for \(name)", context)) : try PlainBytes.secret(stored)
     try router.moveToVault(name, stored, as: given)
   }
 }

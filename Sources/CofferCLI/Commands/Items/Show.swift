@@ -58,11 +58,12 @@ struct ShowCommand: OpeningCommand, TwoStoreCommand {
     try Output.line(text)
     let titles = [isSheet ? found.valueWord : "value"] + (names ?? []).map(Printable.line)
     let column = isSheet ? TextWidth.column(of: titles, to: Display.output.width, indent: 2) : Self.column
-    if let value { try write(value, of: found, titles[0], column: column) }
+    if let value, !isSheet || value.bytes.count > 0 { try write(value, of: found, titles[0], column: column) }
     // One after the other: an item may have 64 fields of 2 MiB.
     for (field, title) in zip(fields ?? [], titles.dropFirst()) {
       try write(field.hasExpired(at: Date()) ? nil : items.get(field.name), of: field, title, column: column)
     }
+    if let sheet { try Output.line(sheet.age()) }
   }
 
   /// Where the values begin in a pipe, as beside `modified`.
@@ -83,8 +84,7 @@ struct ShowCommand: OpeningCommand, TwoStoreCommand {
   private func open(_ url: String, _ context: Context) throws {
     do throws(Failure) { try BackgroundProgram.start("xdg-open", url) } catch {
       guard error.status == .commandNotFound else { throw error }
-      throw StoreError(
-        .notFound, "xdg-open is not installed", place: url, cure: "install xdg-utils, or open the page yourself")
+      throw StoreError(.notFound, "xdg-open is not installed", place: url, cure: "install xdg-utils, or open the page yourself")
     }
     context.done("passed \(url) to xdg-open")
   }
@@ -109,17 +109,15 @@ struct ShowCommand: OpeningCommand, TwoStoreCommand {
       try Output.line(Output.isTerminal ? sheet(winner, explanation, key) : Printable.text(explanation.description))
     }
     var answer = SourcesJSON(router.domain, name, explanation)
-    let isSecret: Bool
+    var isSecret = false
     switch router.lookUp(name, andItems: !key.isExact) {
     case .there(let isItem):
       isSecret = !isItem
-      let cure = "\(CommandText.quoted(name)) shows it"
-      if isItem { context.note("an item of the vault has this name too; coffer vault show \(cure)") }
-    case .absent: isSecret = false
+      if isItem { context.note("an item of the vault has this name too; coffer vault show \(CommandText.quoted(name)) shows it") }
+    case .absent: break
     case .unknown(let error):
       // The answer about a preference does not depend on the vault.
-      context.note("whether the vault holds it too is unknown: \(Failure.of(error)?.what ?? "")")
-      isSecret = false
+      context.note("could not check whether the vault holds it too: \(Failure.of(error)?.what ?? "")")
     }
     if isSecret {
       answer.sources.append(.init(layer: "vault", place: context.places.vault.description, type: "secret"))
@@ -132,9 +130,21 @@ struct ShowCommand: OpeningCommand, TwoStoreCommand {
     throw StoreError(
       .damaged, "the key is both in the property list and in the vault", key: name, place: router.plain.place,
       cure: """
-        'coffer defaults delete \(router.domain) \(name)' keeps the secret, \
-        'coffer delete --service \(router.domain) --account \(name)' keeps the preference
+        'coffer defaults delete \(router.domain) \(CommandText.quoted(name))' keeps the secret, \
+        'coffer delete --service \(router.domain) --account \(CommandText.quoted(name))' keeps the preference
         """)
+  }
+
+  /// Strongest first, without the values.
+  private struct SourcesJSON: Encodable {
+    let domain: String, key: String
+    var sources: [Source]
+    struct Source: Encodable { let layer: String, place: String, type: String }
+
+    init(_ domain: String, _ key: String, _ explanation: Explanation) {
+      (self.domain, self.key) = (domain, key)
+      sources = explanation.sources.map { Source(layer: "\($0.layer)", place: $0.place, type: $0.form.typeWord) }
+    }
   }
 }
 

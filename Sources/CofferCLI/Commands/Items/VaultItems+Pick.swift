@@ -14,8 +14,7 @@ extension VaultItems {
     guard canAsk, !context.yes, let terminal = Terminal() else {
       throw Failure.usage("no name was given", try: "SERVICE/ACCOUNT; coffer list shows the names")
     }
-    var query = ItemQuery()
-    query.otherThan = LoginItems.pointers
+    let query = ItemQuery(otherThan: LoginItems.pointers)
     // Before the list is shown: the vault may have to be unlocked.
     let codes = Set(try fieldNames(query).filter { $0.value.contains(OneTimeURI.field) }.keys)
     let items = try find(query).items().filter { !codesOnly || codes.contains($0.name) }
@@ -44,7 +43,8 @@ extension VaultItems {
   func oneTimePassword(of name: ItemName) throws -> OneTimePassword {
     guard let form = try get(name.field(named: OneTimeURI.field)) else {
       throw StoreError(
-        .notFound, "the item has no one-time password", key: name.description, cure: "coffer otp --set stores it")
+        .notFound, "the item has no one-time code", key: name.description,
+        cure: "\(CommandText.item("otp", name, "--set")) stores it")
     }
     return try OneTimeURI.read(form.bytes)
   }

@@ -24,8 +24,7 @@ struct VaultAuditCommand: OpeningCommand {
 
   func perform(_ context: Context) throws {
     let now = Date()
-    var audit = try Audit(
-      now: now, oldest: now - (old ?? .year).seconds, soonest: now + (expiring ?? .month).seconds)
+    var audit = try Audit(now: now, oldest: now - (old ?? .year).seconds, soonest: now + (expiring ?? .month).seconds)
     let items = try context.itemsToRead()
     let all = try items.list().filter { !LoginItems.isPointer($0) && service.map($0.name.isMeant(by:)) ?? true }
     try context.showing(.auditing) { progress in
@@ -46,14 +45,11 @@ struct VaultAuditCommand: OpeningCommand {
   }
 
   private func answer(_ findings: [Audit.AuditFinding], items: Int, passwords: Int, _ context: Context) throws {
-    if options.json {
-      return try Output.json(Answer(findings: findings, items: items, passwords: passwords))
-    }
+    if options.json { return try Output.json(Answer(findings: findings, items: items, passwords: passwords)) }
     let rest = "looked at, \(passwords) of them passwords; \(Self.counts(findings))"
     let total = "\(counted(items, "item")) \(rest)"
     guard !findings.isEmpty else { return context.note(total) }
-    try Table.show(
-      Self.table(findings, total), elsewhere: findings.map { [$0.kind.rawValue, $0.service, $0.account, $0.what] })
+    try Table.show(Self.table(findings, total), elsewhere: findings.map { [$0.kind.rawValue, $0.service, $0.account, $0.what] })
     if !Output.isTerminal { context.note(total) }
   }
 

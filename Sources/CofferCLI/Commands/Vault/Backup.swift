@@ -2,7 +2,6 @@ internal import ArgumentParser
 internal import Coffer
 internal import CofferFormats
 internal import CofferPlatform
-internal import CofferStorage
 internal import CofferTerminal
 internal import CofferVault
 internal import FoundationEssentials
@@ -12,8 +11,8 @@ struct BackupCommand: Command {
   static let configuration = CommandConfiguration(
     commandName: "backup", abstract: "Write a sealed copy of the vault to a new file. Needs no secret.",
     discussion: """
-      The vault's current secrets open the copy, even after the passphrase is changed. An existing file is not replaced. An \
-      older copy that was put in the vault's place is refused.
+      Today's passphrase, key files and recovery code open the copy, even if they are changed later. An existing file is not \
+      replaced. An older copy that was put in the vault's place is refused. Preferences are not in it.
       """)
 
   @Argument(help: ArgumentHelp("The new file.", valueName: "file")) var file: String
@@ -23,18 +22,16 @@ struct BackupCommand: Command {
     try GivenPath.check(file)
     let report = try context.showing(.backingUp) { try context.lockedVault().backup(to: FilePath(file), progress: $0.show) }
     LastBackup.remember(file, of: report.id, context.places)
-    if options.json {
-      return try Output.json(Answer(file: file, id: report.id.description, generation: report.generation))
-    }
+    if options.json { return try Output.json(Answer(file: file, id: report.id.description, generation: report.generation)) }
     context.done(
-      "backed up to \(file); whatever opens the vault now opens the copy",
+      "backed up to \(file); coffer vault verify \(CommandText.quoted(file)) checks it",
       elsewhere: "backed up vault \(report.id) at generation \(report.generation) to \(file)")
   }
 
   private struct Answer: Encodable { let file: String, id: String, generation: UInt64 }
 }
 
-struct RestoreCommand: OpeningCommand {
+struct RestoreCommand: OpeningCommand, AskingCommand {
   static let configuration = CommandConfiguration(
     commandName: "restore", abstract: "Replace the vault with a backup; keep the old file beside it.",
     discussion: """
@@ -45,12 +42,9 @@ struct RestoreCommand: OpeningCommand {
       terminal, or --older-key. A terminal asks before anything is replaced.
       """)
 
-  static var idleOptions: Set<String> { [] }
-
   @Argument(help: ArgumentHelp("The backup.", valueName: "file")) var file: String
-  @Flag(help: "Also replace a vault that this is no backup of.") var replace = false
-  @Flag(help: "Allow the backup's slots after a key change: removed secrets open the vault again.")
-  var olderKey = false
+  @Flag(help: "Replace the vault even if this is a backup of another.") var replace = false
+  @Flag(help: "Allow the backup's slots after a key change: removed secrets open the vault again.") var olderKey = false
   @OptionGroup(title: "Unlocking") var unlocking: UnlockingOptions
   @OptionGroup var options: AnswerOptions
 
@@ -62,8 +56,7 @@ struct RestoreCommand: OpeningCommand {
     if options.json { return try Output.json(Answer(report)) }
     try Output.sentence(
       "\(Sign.doneAtTerminal)restored \(counted(report.items, "item")) of vault \(report.id), from its generation "
-        + "\(report.restored); it is now at \(report.generation)"
-    )
+        + "\(report.restored); it is now at \(report.generation)")
     if let kept = report.kept { try Output.sentence("the previous vault is in \(Printable.line(kept.description))") }
     for line in ReturnedSlots.lines(report.returnedSlots) { try Output.sentence(line) }
     context.note("the vault has a new key, and its backups have older ones; make a new one: coffer backup FILE")
@@ -93,18 +86,16 @@ struct RestoreCommand: OpeningCommand {
 
   /// Nil if no agent holds the vault unlocked.
   private func items(_ context: Context) -> Int? {
-    var query = ItemQuery()
-    query.otherThan = LoginItems.pointers
-    do { return try context.agentItems()?.find(query).count } catch { return nil }
+    do { return try context.agentItems()?.find(ItemQuery(otherThan: LoginItems.pointers)).count } catch { return nil }
   }
 
   private func restore(_ context: Context, _ progress: Progress) throws -> RestoreReport {
-    let backup = try RestorableBackup(FilePath(file), toRestoreAt: context.places.vault)
-    if context.showsPlans, !context.places.vault.isFree {
-      guard try context.agrees(question(backup.id, context)) else {
-        throw Failure(StoreError(.refused, "nothing was restored", cure: "y at the question, or --yes"))
-      }
+    guard !FileFacts.isAbsent(FilePath(file)) else {
+      let cure = "check the path; coffer undelete \(CommandText.quoted(file)) brings back a deleted item"
+      throw StoreError(.io(ENOENT), "the file does not exist", place: file, cure: cure)
     }
+    let backup = try RestorableBackup(FilePath(file), toRestoreAt: context.places.vault)
+    if !context.json, !context.places.vault.isFree { try context.checkAgreed(question(backup.id, context), "restored") }
     let opening = try Opening(backup.slots, of: .file(FilePath(file)), context)
     var first = Optional(backup)
     return try opening.open { credentials, _ in
@@ -167,17 +158,16 @@ struct RestoreCommand: OpeningCommand {
 
 struct VaultRepairCommand: OpeningCommand {
   static let configuration = CommandConfiguration(
-    commandName: "repair", abstract: "Mend a damaged header from its copy, or rebuild a lost state.",
+    commandName: "repair", abstract: "Repair a damaged header from its copy, or rebuild a lost state.",
     discussion: """
       A backup is better: a rebuilt vault cannot prove that nothing is missing. The state is rebuilt from the records that \
       open. If something may be lost, the vault as it was is kept in a file beside it. Every repair is reported; without damage \
       nothing is done.
       """)
 
-  @Flag(help: "Also if records do not fit a readable state: drop those that do not open, trust the others.") var rebuild =
-    false
-  @Flag(help: "Allow a key older than one that this machine has seen: removed secrets open the vault again.")
-  var olderKey = false
+  @Flag(help: "Rebuild even a readable state, if records do not fit it: drop those that do not open, trust the others.")
+  var rebuild = false
+  @Flag(help: "Allow a key older than one that this machine has seen: removed secrets open the vault again.") var olderKey = false
   @OptionGroup(title: "Unlocking") var unlocking: UnlockingOptions
   @OptionGroup var options: AnswerOptions
 
@@ -193,11 +183,7 @@ struct VaultRepairCommand: OpeningCommand {
           })
       }
     }
-    if options.json {
-      try Output.json(Answer(report))
-    } else {
-      for line in Self.lines(report) { try Output.line(line) }
-    }
+    if options.json { try Output.json(Answer(report)) } else { for line in Self.lines(report) { try Output.line(line) } }
     guard report.records > 0 || report.droppedRecords == 0 else { throw Self.empty(report, context) }
   }
 
@@ -212,19 +198,14 @@ struct VaultRepairCommand: OpeningCommand {
       cure: report.kept.map { "restore a backup; the old vault is in \($0)" } ?? "restore a backup")
   }
 
-  private static func nothing(_ report: RepairReport) -> String {
-    "Nothing to repair. " + VaultVerifyCommand.intact(report.records) + "."
-  }
-
   private static func lines(_ report: RepairReport) -> [String] {
-    guard !report.foundNothing else { return [nothing(report)] }
+    guard !report.foundNothing else { return ["Nothing to repair. " + VaultVerifyCommand.intact(report.records) + "."] }
     var lines: [String] = []
     if report.mendedHeader { lines.append("repaired: a copy of the header, from the other one") }
     guard report.rebuiltState else { return lines + ReturnedSlots.lines(report.returnedSlots) }
     lines.append(
       "rebuilt: the state, from \(report.records == 1 ? "1 record that opens" : "\(report.records) records that open"); the "
-        + "vault is now at generation \(report.generation)"
-    )
+        + "vault is now at generation \(report.generation)")
     lines.append("dropped because they do not open: records: \(report.droppedRecords), log entries: \(report.droppedLogRows)")
     if let kept = report.kept { lines.append("kept: the old vault, in \(Printable.line(kept.description))") }
     lines += report.unproven.map { "not proven: \($0)" }

@@ -1,23 +1,20 @@
 internal import ArgumentParser
 internal import Coffer
 internal import CofferFormats
-internal import CofferPlatform
 internal import CofferTerminal
 internal import CofferVault
 
-struct ImportCommand: OpeningCommand {
+struct ImportCommand: OpeningCommand, AskingCommand {
   static let configuration = CommandConfiguration(
     commandName: "import", abstract: "Add items from another program or vault, all or none.",
     discussion: """
-      The content of a file shows its program, or --from names it; 'coffer help importing' lists the programs, and how their \
-      entries become items. netrc, git-credentials, docker, aws and gh are read where those programs keep them, unless a file \
-      is given. Omissions are reported. A terminal shows the plan and asks first, also about items that exist already. \
-      Elsewhere these are listed and nothing is imported, unless --on-duplicate is given: skip keeps them, replace replaces \
-      them, newer keeps the one changed later, both gives the imported one a free name. Without a file and --from, the command \
-      lists the secrets of other programs on this machine.
+      Coffer recognizes the program by the file's content, or --from names it; 'coffer help importing' lists the programs, and \
+      explains how their entries become items. netrc, git-credentials, docker, aws and gh are read where those programs keep \
+      them, unless a file is given. Omissions are reported. A terminal shows the plan and asks first, also about items that \
+      exist already. Elsewhere these are listed and nothing is imported, unless --on-duplicate is given: skip keeps them, \
+      replace replaces them, newer keeps the one changed later, both gives the imported one a free name. Without a file and \
+      --from, the command lists the secrets of other programs on this machine.
       """)
-
-  static var idleOptions: Set<String> { [] }
 
   @Argument(help: ArgumentHelp("The file or folder, - for standard input.", valueName: "file")) var path: String?
   @Option(help: ArgumentHelp("The program of the file, if its content does not show it.", valueName: "program"))
@@ -38,33 +35,22 @@ struct ImportCommand: OpeningCommand {
   @OptionGroup var options: AnswerOptions
 
   func validate() throws {
-    guard [replace, keep, onDuplicate != nil].filter(\.self).count <= 1 else {
-      throw ValidationError("give one of --replace, --keep and --on-duplicate")
-    }
-    guard (service != nil) == (from == .env) || (from == nil && service != nil) else {
-      throw ValidationError("--service needs --from env")
-    }
-    guard !firstLine || from == .pass || from == .gopass else {
-      throw ValidationError("--first-line needs --from pass or --from gopass")
-    }
-    guard path != nil || from?.hasUsualPlace ?? (service == nil) else {
-      throw ValidationError("missing expected argument '<file>'")
-    }
-    guard path == nil || from != .secretService else {
-      throw ValidationError("--from secret-service takes no file: it asks the keyring on the bus")
-    }
-    guard path != "-" || from?.needsPath != true else {
-      throw ValidationError(
-        from == .coffer ? "a vault is a file, not standard input" : "a pass store is a folder, not standard input")
-    }
-    guard from == nil || from == .coffer || (other.isEmpty && !olderKey) else {
-      throw ValidationError("--other-… and --older-key need --from coffer")
-    }
+    let rules: [(isMet: Bool, text: String)] = [
+      ([replace, keep, onDuplicate != nil].filter(\.self).count <= 1, "give one of --replace, --keep and --on-duplicate"),
+      ((service != nil) == (from == .env) || (from == nil && service != nil), "--service needs --from env"),
+      (!firstLine || from == .pass || from == .gopass, "--first-line needs --from pass or --from gopass"),
+      (path != nil || from?.hasUsualPlace ?? (service == nil), "missing expected argument '<file>'"),
+      (path == nil || from != .secretService, "--from secret-service takes no file: it asks the keyring on the bus"),
+      (
+        path != "-" || from?.needsPath != true,
+        from == .coffer ? "a vault is a file, not standard input" : "a pass store is a folder, not standard input"
+      ),
+      (from == nil || from == .coffer || (other.isEmpty && !olderKey), "--other-… and --older-key need --from coffer"),
+    ]
+    if let broken = rules.first(where: { !$0.isMet }) { throw ValidationError(broken.text) }
   }
 
-  func claimInput(_ context: Context) throws {
-    if path == "-" { try context.input.claim(for: "the file to import") }
-  }
+  func claimInput(_ context: Context) throws { if path == "-" { try context.input.claim(for: "the file to import") } }
 
   func perform(_ context: Context) throws {
     guard path != nil || from != nil else { return try ImportableSecrets(context).show(json: options.json) }
@@ -82,10 +68,12 @@ struct ImportCommand: OpeningCommand {
     }
     var choice = onDuplicate ?? (replace ? .replace : keep ? .skip : .fail), isAgreed = dryRun
     if choice == .fail, case let report = try add(found, to: vault, .keep, isTrial: true, context), !report.kept.isEmpty {
-      choice = try decide(ImportPlan(found, report, .fail), context)
-      isAgreed = true
+      // A person is not asked about items that the vault holds already as they are.
+      let differing = try onDuplicate == nil && context.showsPlans ? differing(found, vault, context) : nil
+      isAgreed = dryRun || differing?.isEmpty != true
+      choice = try differing?.isEmpty == true ? .skip : decide(ImportPlan(found, report, .fail), differing ?? [], context)
     }
-    if choice == .both { found = try found.renamed { try vault.add($0, duplicates: .replace, isTrial: true) } }
+    if choice == .both { found = try found.renamed { try vault.add($0, duplicates: .replaceWithFields, isTrial: true) } }
     if !context.showsPlans || verbose { for remark in found.remarks { context.note(remark) } }
     var isNeeded = true
     if context.showsPlans {
@@ -93,33 +81,47 @@ struct ImportCommand: OpeningCommand {
       isNeeded = !plan.isEmpty
       if !isAgreed || dryRun {
         Output.message(plan.text)
-        if !verbose, !found.remarks.isEmpty { Output.message("--verbose names what is left out and renamed.") }
+        if !verbose, !found.remarks.isEmpty { Output.message("--verbose names the entries that are left out or renamed.") }
       }
-      guard try isAgreed || !isNeeded || context.agrees("Import them?") else {
-        throw Failure(StoreError(.refused, "nothing was imported", cure: "y at the question, or --yes"))
-      }
+      if !isAgreed, isNeeded { try context.checkAgreed("Import them?", "imported") }
     }
     let report = try context.showing(.importing) { progress in
       try add(found, to: vault, choice.policy, isTrial: dryRun || !isNeeded, context) { progress.show($0, found.items.count) }
     }
     let plan = ImportPlan(found, report, choice)
     try tell(plan, found.leftOut, context)
+    if choice == .newer, case let left = try plan.undated(differing(found, vault, context)), left > 0 {
+      context.note(
+        (left == 1 ? "1 differs and has no date, so yours stays" : "\(grouped(left)) differ and have no date, so yours stay")
+          + "; --on-duplicate replace takes \(left == 1 ? "it" : "them")")
+    }
     if dryRun { return context.note("nothing was changed (--dry-run)") }
     if context.showsPlans { for note in plan.advice { context.note(note) } }
   }
 
   /// Asks for the fate of the items that exist already, where a person can answer.
-  private func decide(_ plan: ImportPlan, _ context: Context) throws -> OnDuplicate {
+  private func decide(_ plan: ImportPlan, _ differing: [ItemName], _ context: Context) throws -> OnDuplicate {
     let failure = OnDuplicate.failure(plan.taken, in: context.places.vault.description)
     if context.showsPlans || (dryRun && !context.quiet && !options.json) { Output.message(plan.text) }
     guard onDuplicate == nil, !dryRun, context.showsPlans, !context.yes, let terminal = Terminal() else { throw failure }
+    let (all, some) = (plan.taken.count, differing.count), isDated = plan.undated(differing) < some
+    let count = some == all ? "" : "\(grouped(all)), of which \(grouped(some)) differ\(some == 1 ? "s" : ""): "
     Output.message(
       """
-      Already in the vault: \(Printable.line(OnDuplicate.names(plan.taken))).
-      Import, and of these: skip the imported, keep the newer or both, or replace yours? Enter imports nothing.
+      Already in the vault: \(count)\(Printable.line(OnDuplicate.names(differing))).
+        s  skip: leave yours as they are, and import the rest\(isDated ? "\n  n  newer: keep the one that was changed later" : "")
+        b  both: import under a free name beside yours
+        r  replace: put the imported in place of yours
+      Enter imports nothing.
       """)
-    guard let choice = OnDuplicate(typed: try terminal.line("[skip/newer/both/replace] ")) else { throw failure }
+    let choice = OnDuplicate(typed: try terminal.line(isDated ? "[s/n/b/r] " : "[s/b/r] "))
+    guard let choice, isDated || choice != .newer else { throw failure }
     return choice
+  }
+
+  /// What exists with another content.
+  private func differing(_ found: ImportSource.Found, _ vault: borrowing OpenedVault, _ context: Context) throws -> [ItemName] {
+    ImportPlan.whole(try add(found, to: vault, .replaceWithFields, isTrial: true, context).replaced)
   }
 
   private func tell(_ plan: ImportPlan, _ leftOut: [LeftOut], _ context: Context) throws {

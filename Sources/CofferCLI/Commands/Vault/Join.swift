@@ -5,22 +5,19 @@ internal import CofferTerminal
 internal import CofferVault
 internal import SystemPackage
 
-struct VaultJoinCommand: OpeningCommand {
+struct VaultJoinCommand: OpeningCommand, AskingCommand {
   static let configuration = CommandConfiguration(
     commandName: "join", abstract: "Open a vault shared with you, and remember it on this machine.",
     discussion: """
-      'coffer vault slot add --recipient' or 'coffer vault invite' prints the invitation where the vault is known. Anyone can \
-      create a vault your identity opens. The invitation proves this is the right one. Without one, a terminal shows the \
-      vault's claims about its key: compare them with 'coffer vault pin show' there. The identity's file can keep the \
+      'coffer vault slot add --recipient' or 'coffer vault invite' prints the invitation on a machine that knows the vault. \
+      Anyone can create a vault your identity opens. The invitation proves this is the right one. Without one, a terminal shows \
+      the vault's claims about its key: compare them with 'coffer vault pin show' there. The identity's file can keep the \
       invitation, and so prove the vault wherever it is used.
       """)
 
-  static var idleOptions: Set<String> { [] }
-
   @Argument(help: "The vault: a path, a server's URL or a vault's name.") var place: String
   @Argument(help: ArgumentHelp("The invitation that you were given.", valueName: "PVINV1-…")) var given: String?
-  @Flag(inversion: .prefixedNo, help: "Add the invitation to the identity's file, or do not, without asking.")
-  var save: Bool?
+  @Flag(inversion: .prefixedNo, help: "Add the invitation to the identity's file, or not, without asking.") var save: Bool?
   @OptionGroup(title: "Unlocking") var unlocking: UnlockingOptions
   @OptionGroup var options: AnswerOptions
 
@@ -30,11 +27,12 @@ struct VaultJoinCommand: OpeningCommand {
 
   func perform(_ context: Context) throws {
     let invitation = try given.map {
-      try GivenInvitation.read($0, "what follows the place", several: "give one; the identity's file may hold others")
+      try GivenInvitation.read($0, "the word after the place", several: "give one; the identity's file may hold others")
     }
     context.places.vault = try VaultPlace.given(VaultNames(context: context).place(place)).absolute()
     try context.checkIsNoMirror()
-    let locked = try lockedVault(invitation, context)
+    var locked = try context.lockedVault()
+    if let invitation { locked.options.invitations.append(invitation) }
     let identity = unlocking.identity ?? ProcessEnvironment.value("COFFER_IDENTITY")
     // Checks that would otherwise fail after the vault was joined.
     if save == true { try Self.checkSaving(to: locked.id, in: identity) }
@@ -59,19 +57,13 @@ struct VaultJoinCommand: OpeningCommand {
     if let file { context.note("its invitation is in \(file)") }
   }
 
-  private func lockedVault(_ invitation: Invitation?, _ context: Context) throws -> LockedVault {
-    var locked = try context.lockedVault()
-    if let invitation { locked.options.invitations.append(invitation) }
-    return locked
-  }
-
   /// Whether a person at the terminal confirms the vault. --yes does not: it would confirm any vault.
   private static func confirm(_ claim: Invitation, _ context: Context) throws -> Bool {
     guard let terminal = Terminal() else { return false }
     Output.message(
       """
-      Nothing proves that this is the vault you were invited to; anyone could have created it. If it is the right one, \
-      someone who has the vault sees the same with coffer vault pin show:
+      Nothing proves that this is the vault you were invited to; anyone could have created it. If it is the right one, a member \
+      sees the same with coffer vault pin show:
       """)
     Output.message(
       Columns.align([["id", claim.vault.description], ["epoch", String(claim.epoch)], ["mark", claim.shortMark]]))
@@ -79,22 +71,18 @@ struct VaultJoinCommand: OpeningCommand {
   }
 
   private static func checkSaving(to vault: VaultID, in identity: String?) throws {
-    guard let identity else {
-      throw Failure.usage("--save needs an identity's file", try: "--identity PATH, or COFFER_IDENTITY")
-    }
+    guard let identity else { throw Failure.usage("--save needs an identity's file", try: "--identity PATH, or COFFER_IDENTITY") }
     try IdentityFile.checkRoom(for: vault, in: identity)
   }
 
-  /// Adds the invitation to the file `identity`, if that opened the vault and it is wanted.
-  ///
-  /// - Returns: the file; nil if nothing was added.
+  /// Adds the invitation to the file `identity`, if that opened the vault and it is wanted; otherwise returns nil.
   private func save(_ invitation: Invitation, of vault: borrowing UnlockedVault, _ identity: String?, _ context: Context) throws
     -> String?
   {
     let isRecipient = try vault.slots().contains { $0.isInUse && $0.summary.kind == .recipient }
     guard let identity, isRecipient else {
       guard save != true else {
-        throw Failure.usage("another secret than the identity opened the vault", try: "the command without --save")
+        throw Failure.usage("a secret other than the identity opened the vault", try: "the command without --save")
       }
       return nil
     }
@@ -139,8 +127,7 @@ enum IdentityFile {
     guard others.count < Invitation.most else {
       throw StoreError(
         .tooLarge(limit: Invitation.most), "the identity has \(Invitation.most) invitations, and no room for another",
-        place: path,
-        cure: "remove the line of a vault that you no longer use from the identity's file")
+        place: path, cure: "remove the line of a vault that you no longer use from the identity's file")
     }
     let folder = FilePath(path).removingLastComponent()
     guard access(folder.isEmpty ? "." : folder.string, W_OK) == 0 else {
@@ -152,9 +139,7 @@ enum IdentityFile {
     try GivenPath.check(path)
     var facts = stat()
     guard lstat(path, &facts) == 0, facts.st_mode & S_IFMT == S_IFREG else {
-      throw StoreError(
-        .denied, "the identity's file cannot be replaced", place: path,
-        cure: "give the path of the file itself")
+      throw StoreError(.denied, "the identity's file cannot be replaced", place: path, cure: "give the path of the file itself")
     }
     return UInt32(facts.st_mode & 0o777)
   }

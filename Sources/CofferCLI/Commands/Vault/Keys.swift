@@ -1,7 +1,5 @@
 internal import ArgumentParser
-internal import Coffer
 internal import CofferPlatform
-internal import CofferStorage
 internal import CofferTerminal
 internal import CofferVault
 internal import FoundationEssentials
@@ -11,8 +9,8 @@ struct VaultPassphraseCommand: OpeningCommand {
     commandName: "passphrase", abstract: "Change the passphrase, and with it the vault's key.",
     discussion: """
       Changes the slot that opened the vault, or the only one with a passphrase, or --slot. Any way to unlock works: a recovery \
-      code replaces a forgotten passphrase, as 'coffer recover' does. Everything is sealed under a new key. --keep-key is \
-      quicker, and enough if nobody knows the old passphrase.
+      code replaces a forgotten passphrase, as 'coffer recover' does. The vault is encrypted again with a new key. \
+      --keep-key is quicker, and enough if nobody knows the old passphrase.
       """, aliases: ["passwd"])
 
   @Flag(help: "Keep the vault's key.") var keepKey = false
@@ -32,15 +30,13 @@ struct VaultPassphraseCommand: OpeningCommand {
   }
 }
 
-struct VaultRotateCommand: OpeningCommand {
+struct VaultRotateCommand: OpeningCommand, AskingCommand {
   static let configuration = CommandConfiguration(
     commandName: "rotate", abstract: "Give the vault a new key and seal everything under it.",
     discussion: """
-      Needs one way to unlock; all slots still open the vault, and programs that have it open go on without asking. Anyone able \
-      to write to the vault may have added a slot: the slots are shown first, and --only names those to keep.
+      Needs one way to unlock; all slots still open the vault, and programs that have it open continue without a question. \
+      Anyone able to write to the vault may have added a slot: the slots are shown first, and --only names those to keep.
       """)
-
-  static var idleOptions: Set<String> { [] }
 
   @Option(
     parsing: .upToNextOption,
@@ -118,13 +114,14 @@ struct Rotation {
           + kept.map { "\($0.summary.id) (\($0.summary.kind))" }.joined(separator: ", "),
         try: "the command with --yes, if you recognize all of them")
     }
-    let added = Dictionary(
-      try vault.log().filter { $0.event == .slotAdded }.map { ($0.slot, $0.date) }, uniquingKeysWith: { $1 })
+    let added = Dictionary(try vault.log().filter { $0.event == .slotAdded }.map { ($0.slot, $0.date) }, uniquingKeysWith: { $1 })
     if !removed.isEmpty { Output.message("These will no longer open it:\n\(SlotTable.text(removed))") }
     var chosen = kept
     while true {
-      Output.message("These will still open the vault after the key change:\n\(Self.numbered(chosen, added))")
-      let answer = try terminal.line("Is any of them not yours? Enter its number to remove it, or press Enter to continue: ")
+      Output.message(
+        "These will still open the vault after the key change:\n\(Self.numbered(chosen, added))\n"
+          + "Is any of them not yours? Enter its number to remove it.")
+      let answer = try terminal.line("A number, or press Enter to continue: ")
       guard !answer.isEmpty else { return chosen }
       if let number = Int(answer), chosen.indices.contains(number - 1) {
         if chosen[number - 1].isInUse || chosen.count == 1 {
@@ -165,13 +162,11 @@ struct IdentityCommand: Command {
   @OptionGroup var options: AnswerOptions
 
   func perform(_ context: Context) throws {
-    let recipient: String
-    if new {
-      recipient = try Identity.recipient(of: PrivateFile.write(Identity.generate(), to: file)).description
-    } else {
-      let identity = try SecretReader.file(file, limit: SecretFile.largestIdentity, what: "the identity")
-      recipient = try Identity.recipient(of: identity).description
-    }
+    let identity =
+      try new
+      ? PrivateFile.write(Identity.generate(), to: file)
+      : SecretReader.file(file, limit: SecretFile.largestIdentity, what: "the identity")
+    let recipient = try Identity.recipient(of: identity).description
     try Output.line(options.json ? JSONText.encode(["recipient": recipient]) : recipient)
   }
 }

@@ -1,4 +1,3 @@
-internal import CofferFormats
 internal import CofferPlatform
 internal import CofferStorage
 internal import CofferTerminal

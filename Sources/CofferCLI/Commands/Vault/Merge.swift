@@ -4,20 +4,17 @@ internal import CofferPlatform
 internal import CofferTerminal
 internal import CofferVault
 
-struct MergeCommand: OpeningCommand {
+struct MergeCommand: OpeningCommand, AskingCommand {
   static let configuration = CommandConfiguration(
     commandName: "merge", abstract: "Merge newer changes from another vault, a copy or a backup.",
     discussion: """
-      The other vault is read and not changed; without --other-… it is tried with this vault's secrets. Items match by id, else \
-      by name. A change wins if its author knew the other side's version; else the newer value wins, the other becomes a \
-      previous version, and the conflict is reported. Renames and deletions are followed. Logins are left out. All is done at \
-      once or nothing, and a second merge changes nothing. A terminal shows the plan and asks first.
+      The other vault is only read; without --other-…, this vault's secrets are tried on it. Items match by id, else by name. A \
+      change wins if its author knew the other side's version; else the newer value wins, the other becomes a previous version, \
+      and the conflict is reported. Renames and deletions are followed. Logins are left out. All changes are made at once or \
+      none, and a second merge changes nothing. A terminal shows the plan and asks first.
       """)
 
-  static var idleOptions: Set<String> { [] }
-
-  @Argument(help: ArgumentHelp("The other vault: its path, its URL or its name.", valueName: "place"))
-  var path: String
+  @Argument(help: ArgumentHelp("The other vault: its path, its URL or its name.", valueName: "place")) var path: String
   @Flag(help: "Only print what would happen.") var dryRun = false
   @Flag(help: "List each item at a terminal too, instead of a total.") var verbose = false
   @OptionGroup(title: "History") var past: HistoryOptions
@@ -35,15 +32,13 @@ struct MergeCommand: OpeningCommand {
     let vault = try context.unlockedVault { own = try $0.copied() }
     let source = try other.unlock(beside: vault, orWith: own)
     if context.showsPlans {
-      let plan = MergePlanText(try merge(source, into: vault, isTrial: true, context))
+      let plan = MergePlanText(report: try merge(source, into: vault, isTrial: true, context))
       Output.message(try "\(title(source, vault))\n\(plan.text)")
       if verbose || plan.isShort { for remark in plan.remarks { Output.message("  \(remark)") } }
-      guard try dryRun || plan.report.isEmpty || context.agrees("Merge them?") else {
-        throw Failure(StoreError(.refused, "nothing was merged", cure: "y at the question, or --yes"))
-      }
+      if !dryRun, !plan.report.isEmpty { try context.checkAgreed("Merge them?", "merged") }
     }
     let report = try merge(source, into: vault, isTrial: dryRun, context)
-    try tell(MergePlanText(report), context)
+    try tell(MergePlanText(report: report), context)
     if dryRun { context.note("nothing was changed (--dry-run)") }
   }
 

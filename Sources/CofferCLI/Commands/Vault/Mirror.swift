@@ -1,5 +1,4 @@
 internal import ArgumentParser
-internal import Coffer
 internal import CofferPlatform
 internal import CofferTerminal
 internal import CofferVault
@@ -11,8 +10,8 @@ struct VaultMirrorCommand: OpeningCommand {
     commandName: "mirror", abstract: "Keep a sealed copy of a server's vault to read when it is away.",
     discussion: """
       Creates FILE, or updates it to the vault's newest commit, all at once. It refuses a vault older than the mirror, and does \
-      not replace a file that is no mirror. With --follow it updates FILE after each commit, until Control-C, and waits for a \
-      server that goes away.
+      not replace any other file. With --follow it updates FILE after each commit, until Control-C, and waits for a server that \
+      goes away.
       """)
 
   @Argument(help: ArgumentHelp("The mirror.", valueName: "file")) var file: String
@@ -68,22 +67,16 @@ private final class MirrorLines: Sendable {
 
   func tell(_ result: Result<MirrorReport, StoreError>) {
     switch result {
-    case .success(let report): tell(report)
-    case .failure(let error): tell(error)
+    case .success(let report):
+      let before = now(.well)
+      guard report.isWritten || before != .well else { return }
+      guard json else { return note(text(report)) }
+      do throws(Failure) { try print(report) } catch { end.fail(error) }
+    case .failure(let error):
+      // A passing failure is reported once and waited for: the mirror is as it was. A person looks at any other.
+      guard [.unreachable, .busy, .noSpace].contains(error.kind) else { return end.fail(error) }
+      if now(.failed(error.kind)) != .failed(error.kind) { note("the mirror is unchanged for now: \(error.what)") }
     }
-  }
-
-  private func tell(_ report: MirrorReport) {
-    let before = now(.well)
-    guard report.isWritten || before != .well else { return }
-    guard json else { return note(text(report)) }
-    do throws(Failure) { try print(report) } catch { end.fail(error) }
-  }
-
-  /// A passing failure is reported once and waited for: the mirror is as it was. A person looks at any other.
-  private func tell(_ error: StoreError) {
-    guard [.unreachable, .busy, .noSpace].contains(error.kind) else { return end.fail(error) }
-    if now(.failed(error.kind)) != .failed(error.kind) { note("the mirror is unchanged for now: \(error.what)") }
   }
 
   /// Returns the previous result.

@@ -1,5 +1,4 @@
 internal import ArgumentParser
-internal import Coffer
 internal import CofferPlatform
 internal import CofferTerminal
 internal import CofferVault
@@ -14,8 +13,7 @@ struct VaultUseCommand: Command {
       """)
 
   @Argument(help: "The name.") var name: String?
-  @Argument(help: ArgumentHelp("The vault: a path or a server's URL.", valueName: "place"))
-  var place: String?
+  @Argument(help: ArgumentHelp("The vault: a path or a server's URL.", valueName: "place")) var place: String?
   @Flag(help: "Take the name from the vault that has it.") var replace = false
   @Flag(help: "Forget the name. The vault stays where it is.") var remove = false
   @OptionGroup var options: AnswerOptions

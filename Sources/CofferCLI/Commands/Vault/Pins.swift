@@ -1,6 +1,5 @@
 internal import ArgumentParser
 internal import Coffer
-internal import CofferFormats
 internal import CofferTerminal
 internal import CofferVault
 
@@ -16,7 +15,7 @@ struct PinCommand: ParsableCommand {
 
 struct PinShowCommand: Command {
   static let configuration = CommandConfiguration(
-    commandName: "show", abstract: "Print what this machine remembers of the vault. Needs no secret.",
+    commandName: "show", abstract: "Print this machine's memory of the vault. Needs no secret.",
     discussion: """
       Epoch and mark are the same wherever the vault is, for you to compare. 'coffer vault invite' prints the invitation that \
       holds both.
@@ -39,9 +38,7 @@ struct PinShowCommand: Command {
       ["last written here", memory.own.map { "generation \($0)" } ?? "never"], ["pins", answer.pins],
     ]
     if let problem = answer.problem { rows.append(["problem", Printable.line(problem)]) }
-    if let invitation = memory.invitation {
-      rows += [["epoch", String(invitation.epoch)], ["mark", invitation.shortMark]]
-    }
+    if let invitation = memory.invitation { rows += [["epoch", String(invitation.epoch)], ["mark", invitation.shortMark]] }
     try Sheet.show(rows)
   }
 
@@ -87,9 +84,9 @@ struct PinAcceptCommand: OpeningCommand {
   static let configuration = CommandConfiguration(
     commandName: "accept", abstract: "Trust the vault as it is now: an older copy, or another vault.",
     discussion: """
-      For a backup that you put back, or a vault that you replaced. This is exactly what an attacker would want you to run. \
-      First make sure the newer vault is really lost or unwanted. A copy of a vault that this machine knows at another place \
-      becomes writable; the memory of that other place stays.
+      Use it for a backup that you put back, or a vault that you replaced. This is exactly what an attacker would want you to \
+      run. First make sure the newer vault is really lost or unwanted. A copy of a vault that this machine knows at another \
+      place becomes writable; the memory of that other place stays.
       """)
 
   @OptionGroup(title: "Unlocking") var unlocking: UnlockingOptions
@@ -104,9 +101,7 @@ struct PinAcceptCommand: OpeningCommand {
     let vault = try context.opening(locked) { try locked.unlockAcceptingPin(with: $0) }
     let status = try vault.status()
     if let seen, seen > status.generation { context.note("this machine forgets that it saw generation \(seen)") }
-    if options.json {
-      return try Output.json(Answer(id: vault.id.description, generation: status.generation))
-    }
+    if options.json { return try Output.json(Answer(id: vault.id.description, generation: status.generation)) }
     try Output.sentence("accepted vault \(vault.id) at \(locked.place), generation \(status.generation)")
   }
 

@@ -48,8 +48,7 @@ struct SlotAddCommand: OpeningCommand {
 
   @Option(help: ArgumentHelp("A label for this way to unlock.", valueName: "text")) var label: String = ""
   @Flag(help: "Create a recovery code and print it.") var recoveryCode = false
-  @Option(help: ArgumentHelp("Let in the holder of this public key's identity.", valueName: "PVPUB1-…"))
-  var recipient: String?
+  @Option(help: ArgumentHelp("Let in the holder of this public key's identity.", valueName: "PVPUB1-…")) var recipient: String?
   @OptionGroup(title: "The new secret") var new: NewSecretOptions
   @OptionGroup(title: "Unlocking") var unlocking: UnlockingOptions
   @OptionGroup var options: AnswerOptions
@@ -124,12 +123,10 @@ struct SlotAddCommand: OpeningCommand {
   }
 }
 
-struct SlotRemoveCommand: OpeningCommand {
+struct SlotRemoveCommand: OpeningCommand, AskingCommand {
   static let configuration = CommandConfiguration(
     commandName: "remove", abstract: "Remove a slot; the vault gets a new key that is not sealed to it.",
     discussion: "Its secret still opens copies of the file that were made before.", aliases: ["rm", "delete"])
-
-  static var idleOptions: Set<String> { [] }
 
   @Argument(help: "The start of the slot's id, or its label.", completion: Completions.slots) var slot: String
   @OptionGroup(title: "Unlocking") var unlocking: UnlockingOptions

@@ -1,23 +1,20 @@
 internal import ArgumentParser
-internal import Coffer
 internal import CofferPlatform
 internal import CofferStorage
 internal import CofferTerminal
 internal import CofferVault
 
-struct ExportCommand: OpeningCommand {
+struct ExportCommand: OpeningCommand, AskingCommand {
   static let configuration = CommandConfiguration(
     commandName: "export",
     abstract: "Write items to a new vault, or with --reveal in the clear.",
     discussion: """
-      The new vault holds only the items: no key, slot or history of this one. Its secret comes from --new-passphrase-file, \
-      --new-passphrase-fd, --new-key-file or a prompt. --reveal prints every value to standard output, as JSON or an \
-      environment file; to a terminal only with --yes. --references is for 'coffer run --env-file'.
+      The new vault holds only the items, and no key, slot or history of this vault. Its secret comes from \
+      --new-passphrase-file, --new-passphrase-fd, --new-key-file or a prompt. --reveal prints every value to standard output, as \
+      JSON or an environment file; to a terminal only with --yes. --references is for 'coffer run --env-file'.
       """)
 
   enum Format: String, ExpressibleByArgument, CaseIterable { case json, env }
-
-  static var idleOptions: Set<String> { [] }
 
   @Argument(help: ArgumentHelp("The new vault's place; none with --reveal.", valueName: "place")) var place: String?
   @Option(help: ArgumentHelp("Only items of this service; may be repeated.", valueName: "service")) var service: [String] = []
@@ -31,7 +28,9 @@ struct ExportCommand: OpeningCommand {
 
   func validate() throws {
     guard [reveal, references, place != nil].filter(\.self).count == 1 else {
-      throw ValidationError("give one of the new vault's place, --reveal and --references")
+      throw ValidationError(
+        "give one of the new vault's place, --reveal and --references; "
+          + "\(CommandText.coffer) export --reveal > items.json writes plain text")
     }
     guard format == .json || reveal else { throw ValidationError("--format needs --reveal") }
     guard !reveal || !(new.hasPassphrase || new.newKeyFile != nil) else {
@@ -43,7 +42,13 @@ struct ExportCommand: OpeningCommand {
     guard !reveal || !Output.isTerminal || context.yes else {
       throw Failure.usage("every value would be shown on the terminal", try: "a pipe or a file, or --yes to show them")
     }
-    if let place { _ = try VaultPlace.given(place) }
+    // A file of another program is in plain text.
+    if let place, try VaultPlace.given(place).path != nil, [".json", ".csv", ".env", ".txt"].contains(where: place.hasSuffix) {
+      let format = place.hasSuffix(".env") ? "--format env > " : "> "
+      throw Failure.usage(
+        "the place is a new vault's, and this is the name of a text file",
+        try: "\(CommandText.coffer) export --reveal \(format)\(CommandText.quoted(place)) writes the items in plain text")
+    }
     try NewSecrets(new: new, context: context).claimInput()
   }
 

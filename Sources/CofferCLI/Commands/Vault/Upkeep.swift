@@ -7,10 +7,22 @@ internal import CofferVault
 
 struct VaultVerifyCommand: OpeningCommand {
   static let configuration = CommandConfiguration(
-    commandName: "verify", abstract: "Check every record of the vault; nothing is decrypted.")
+    commandName: "verify", abstract: "Check every record of the vault, or of a backup; nothing is decrypted.")
 
+  @Argument(help: ArgumentHelp("A backup, in place of the vault.", valueName: "file")) var file: String?
   @OptionGroup(title: "Unlocking") var unlocking: UnlockingOptions
-  @OptionGroup var options: AnswerOptions
+  @OptionGroup var given: AnswerOptions
+
+  var options: AnswerOptions {
+    var options = given
+    // Not the vault of that name.
+    options.vault = file.map { $0.contains("/") ? $0 : "./\($0)" } ?? given.vault
+    return options
+  }
+
+  func validate() throws {
+    guard file == nil || given.vault == nil else { throw ValidationError("give FILE or --vault, not both") }
+  }
 
   func perform(_ context: Context) throws {
     let report = try verify(context)
@@ -21,9 +33,7 @@ struct VaultVerifyCommand: OpeningCommand {
   static func intact(_ records: Int) -> String {
     records == 1 ? "The only record is intact" : "All \(grouped(records)) records are intact"
   }
-}
 
-extension VaultVerifyCommand {
   private func verify(_ context: Context) throws -> VerifyReport {
     switch try context.openedVault() {
     case .byAgent(let agent):
@@ -37,11 +47,11 @@ extension VaultVerifyCommand {
 
 struct VaultLogCommand: OpeningCommand {
   static let configuration = CommandConfiguration(
-    commandName: "log", abstract: "Print the log: who did what to which item and when, never a value.",
+    commandName: "log", abstract: "Print the log: each change with its author, item and time, never a value.",
     discussion: """
       The whole chain of entries is checked first: if a row was changed, added or removed, the command exits with 66. An item \
-      that no longer exists is shown by its place in the vault, which is the same for one name. The newest entry is last, at a \
-      terminal first. A change through an agent names the program that asked the agent.
+      that no longer exists appears by its place in the vault, which is always the same for a name. The newest entry is last, \
+      but first at a terminal. A change through an agent names the program that asked the agent.
       """)
 
   @Option(help: ArgumentHelp("Only the newest N entries.", valueName: "n")) var limit: Int?
@@ -49,9 +59,7 @@ struct VaultLogCommand: OpeningCommand {
   @OptionGroup(title: "Unlocking") var unlocking: UnlockingOptions
   @OptionGroup var options: AnswerOptions
 
-  func validate() throws {
-    if let limit, limit < 1 { throw ValidationError("--limit takes a number of entries, 1 or more") }
-  }
+  func validate() throws { if let limit, limit < 1 { throw ValidationError("--limit takes a number of entries, 1 or more") } }
 
   func perform(_ context: Context) throws {
     let most = `internal` ? limit : nil

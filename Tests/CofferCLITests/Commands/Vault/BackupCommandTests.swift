@@ -21,6 +21,8 @@ struct BackupCommandTests {
       "backup \(home.path)/b2 --json", out: "{\"file\":\"\(home.path)/b2\",\"generation\":2,\"id\":\"\(id)\"}\n")
     home.environment["COFFER_KEY_FILE"] = key
     for _ in 0..<3 { try home.transcript("vault set a", in: "new") }
+    try home.transcript("vault verify \(home.path)/backup", out: "The only record is intact.\n", err: "it is only read")
+    try home.transcript("vault verify x --vault y", err: "give FILE or --vault, not both", exit: 64)
 
     let restored = try home.coffer("restore \(home.path)/backup")
     #expect(restored.status == 0, "\(restored.err)")
@@ -279,7 +281,8 @@ struct BackupCommandTests {
       out: """
         {"added":[],"kept":[{"account":"a","service":"one"},{"account":"","service":"three"},{"account":"","service":"two"}],"replaced":[]}\n
         """)
-    try home.transcript("export", err: "give one of the new vault's place", exit: 64)
+    try home.transcript("export", err: "coffer export --reveal > items.json writes plain text", exit: 64)
+    try home.transcript("export out.env", err: "coffer export --reveal --format env > out.env writes the items in", exit: 64)
     #expect(try home.coffer("export --reveal --service two").out.split(separator: "\n").count == 3)
   }
 

@@ -23,6 +23,19 @@ struct FieldCommandTests {
     }
   }
 
+  @Test func `an item with fields and without a value is shown without one, and get names the fields`() throws {
+    let home = try Home.withVault()
+    home.environment.merge(["TERM": "xterm", "NO_COLOR": "1", "LANG": "C.UTF-8"]) { $1 }
+    try home.transcript("vault set card --exact")
+    try home.transcript("vault get card")
+    try home.transcript("vault set card --field number", in: "4111")
+    try home.transcript("vault get card", err: "but the field number\n  try: coffer get card --field number", exit: 1)
+    let terminal = try PseudoTerminal()
+    let child = try terminal.coffer("vault show card --reveal", in: home)
+    terminal.showsAll()
+    #expect(try child.wait() == 0 && terminal.shown.contains("  number  4111") && !terminal.shown.contains("value"))
+  }
+
   @Test func `a terminal is asked for a field by its name`() throws {
     let home = try home()
     let terminal = try PseudoTerminal()

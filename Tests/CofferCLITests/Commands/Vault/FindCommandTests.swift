@@ -110,6 +110,17 @@ struct FindCommandTests {
     try home.transcript("find --values", in: "three", err: "nothing to unlock it with", exit: 69)
   }
 
+  @Test func `find --values searches the other items if a value is damaged, and fails with its name`() throws {
+    let home = try Home.withVault()
+    for name in ["a", "c"] { try home.transcript("set \(name)", in: "three") }
+    try home.transcript("set b", in: String(repeating: "x", count: 5000))
+    try home.attack(
+      "UPDATE rec SET value = zeroblob(length(value)) WHERE idx = (SELECT idx FROM rec ORDER BY length(value) DESC LIMIT 1)")
+    let answer = try home.coffer("find --values", in: Data("three".utf8))
+    #expect(answer.out.split(separator: "\n").map { $0.prefix { $0 != "\t" } } == ["a", "c"])
+    #expect(answer.status == 66 && answer.err.contains("'b'"), "\(answer.err)")
+  }
+
   @Test
   func `an item is named by a reference and by service and account in one word`() throws {
     let home = try home()
@@ -121,7 +132,7 @@ struct FindCommandTests {
     try home.transcript("vault get https://db.example.com/x", out: "four")
     try home.transcript("vault get coffer://github.com/ada bob", err: "is complete by itself", exit: 64)
     try home.transcript("vault show coffer://github.com/ada bob", err: "already names the account", exit: 64)
-    try home.transcript("vault delete coffer://github.com/ada/env", err: "names something of it", exit: 64)
+    try home.transcript("vault delete coffer://github.com/ada/env", err: "has a third", exit: 64)
     #expect(try home.coffer("vault history coffer://github.com/ada").out.contains("1"))
     try home.transcript("vault get github.com/eve", err: "no item with this name", exit: 1)
     try home.transcript("vault delete github.com/bob")

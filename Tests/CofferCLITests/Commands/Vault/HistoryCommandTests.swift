@@ -43,7 +43,11 @@ struct HistoryCommandTests {
     #expect(try kept("github", in: home) == 4)
     try home.transcript("vault revert github 77", err: "revision 77 is not kept", exit: 1)
     try home.transcript("vault revert github ada", err: "the last word is not a revision number", exit: 64)
-    try home.transcript("vault revert github", err: "give the revision too\n  try: coffer history github", exit: 64)
+    try home.transcript("vault revert github", err: "restored 'github/ada' to revision 4, as revision 6")
+    try home.transcript("vault get github", out: "one")
+    try home.transcript("vault history github 1", err: "no item with this name\n  try: coffer get github --revision 1", exit: 1)
+    try home.transcript("vault set github ada --no-history", in: "four")
+    try home.transcript("vault revert github", err: "'github/ada': no previous version is kept", exit: 1)
     try home.transcript("vault history nobody", err: "no item with this name", exit: 1)
   }
 
@@ -213,6 +217,7 @@ struct HistoryCommandTests {
     try home.transcript("vault delete web")
     #expect(try home.coffer("vault rotate --yes --quiet").status == 0)
     try home.transcript("vault get github --revision 1", out: "one")
+    try home.transcript("vault undelete", err: "coffer list --deleted shows the names", exit: 64)
     try home.transcript("vault undelete web")
     try home.transcript("vault get web", out: "kept")
   }
@@ -221,7 +226,7 @@ struct HistoryCommandTests {
   func `status tells what is kept and for how long`() throws {
     let home = try home()
     try home.transcript("vault delete github")
-    let told = "10 previous versions are kept of an item; deleted items can be brought back for 30 days, now 1"
+    let told = "10 previous versions are kept per item; deleted items can be brought back for 30 days, now 1"
     #expect(try home.coffer("status --details").out.contains("history     \(told)\n"))
     #expect(try home.coffer("status --details --json").out.contains("\"history\":{\"deleted\":1,\"keep\":10,\"trashDays\":30}"))
   }
@@ -234,7 +239,7 @@ struct HistoryCommandTests {
     let child = try refusing.coffer("vault delete github", in: home)
     refusing.shows("Delete github/ada 'CI token' (changed just now)? [y/N] ")
     refusing.type("n\n")
-    refusing.shows("Nothing was removed")
+    refusing.shows("Nothing was deleted")
     #expect(try child.wait() == 64)
     let agreeing = try PseudoTerminal()
     let deleting = try agreeing.coffer("vault delete github", in: home)

@@ -191,7 +191,7 @@ struct ImportCommandTests {
     #expect(symlink("nowhere", home.path + "/real/gone.gpg") == 0)
     try home.transcript(
       "import --from pass --dry-run",
-      err: "could not look at the entry, or at what it links to (\(home.path)/.password-store/gone.gpg)",
+      err: "could not look at the entry or its target (\(home.path)/.password-store/gone.gpg)",
       exit: 74)
   }
 

@@ -85,7 +85,7 @@ struct ItemPairTests {
     terminal.shows("Move 2 items below work/ to the vault \(there.vault)?")
     terminal.type("n\n")
     terminal.showsAll()
-    #expect(try child.wait() == 64)
+    #expect(try child.wait() == 77)
     try here.transcript("rename work/ \(to) --replace")
     try here.transcript("copy workshop/ team/ \(to)")
     #expect(try here.listed() == ["workshop/y"] && there.listed() == ["team/y", "work/a", "work/aws/root"])
@@ -126,7 +126,36 @@ struct ItemPairTests {
     try here.transcript(line.replacing("TO", with: to))
     try target.transcript("get b --field pin", out: "new pin")
     try target.transcript("get b --field seed", err: "seed", exit: 1)
+    try target.transcript("undelete b --field seed")
+    try target.transcript("get b --field seed", out: "old")
     #expect(try target.coffer("vault verify").status == 0)
+  }
+
+  @Test(arguments: ["pin", "new"])
+  func `an item whose field is written while it moves stays`(field: String) throws {
+    let (here, there) = (try Home.withVault(), try Home.withPassphrase("correct horse").home)
+    here.locked()
+    let key = "--key-file \(here.path)/key"
+    try here.transcript("set a \(key)", in: "tok")
+    try here.transcript("set a --field pin \(key)", in: "1")
+    let terminal = try PseudoTerminal()
+    let child = try terminal.coffer("rename a --to-vault \(there.vault) \(key)", in: here)
+    terminal.shows("assphrase")
+    try here.transcript("set a --field \(field) \(key)", in: "2")
+    terminal.type("correct horse\n")
+    terminal.showsAll()
+    #expect(try child.wait() != 0)
+    try here.transcript("get a \(key)", out: "tok")
+    try here.transcript("get a --field \(field) \(key)", out: "2")
+  }
+
+  @Test func `an item does not replace a login of another vault`() throws {
+    let (here, there, to) = try Self.homes()
+    try here.transcript("set git.example/ada", in: "tok")
+    try there.transcript("login git.example --account ada --with-token -q", in: "token")
+    try here.transcript("rename git.example/ada \(to) --replace", err: "such as a login, is not replaced", exit: 77)
+    try there.transcript("token", out: "token")
+    try here.transcript("get git.example/ada", out: "tok")
   }
 
   @Test

@@ -40,7 +40,7 @@ struct JoinCommandTests {
 
     for home in [ada, bob] {
       home.environment["COFFER_VAULT"] = owner.vault
-      try home.transcript("vault get a", err: "try: ask someone who has the vault for an invitation", exit: 66)
+      try home.transcript("vault get a", err: "try: ask a member of the vault for an invitation", exit: 66)
       #expect(!home.exists("state/pins"), "nothing is remembered of it")
       try home.transcript(
         "vault join \(owner.vault) \(forAda) --save --quiet",
@@ -138,7 +138,7 @@ struct JoinCommandTests {
     for separator in [" ", "\n"] {
       let both = invitation + separator + invitation
       try owner.transcript(
-        "vault get a --invitation '\(both)'", err: "give each invitation by an --invitation of its own", exit: 64)
+        "vault get a --invitation '\(both)'", err: "give each invitation its own --invitation", exit: 64)
     }
     try owner.transcript(
       "vault get a", with: ["COFFER_EXPECT_VAULT": invitation + "\n" + invitation], err: "with spaces between several", exit: 64)
@@ -244,9 +244,9 @@ struct JoinCommandTests {
       "\(invitation)\n\(invitation)", invitation.replacing("0", with: "1", maxReplacements: 1),
     ] {
       try guest.transcript(
-        "vault join \(owner.vault) '\(mistyped)'", err: "what follows the place is not an invitation", exit: 64)
+        "vault join \(owner.vault) '\(mistyped)'", err: "the word after the place is not an invitation", exit: 64)
       try owner.transcript(
-        "vault get a --invitation '\(mistyped)'", err: "what follows --invitation is not an invitation", exit: 64)
+        "vault get a --invitation '\(mistyped)'", err: "the value of --invitation is not an invitation", exit: 64)
       try owner.transcript(
         "vault get a", with: ["COFFER_EXPECT_VAULT": mistyped], err: "is neither a vault's id nor invitations", exit: 64)
       let (thief, _) = try Home.withIdentity()

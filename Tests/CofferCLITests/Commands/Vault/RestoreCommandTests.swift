@@ -80,9 +80,9 @@ struct RestoreCommandTests {
     try home.transcript("vault set a", in: "1")
     try home.transcript("backup --quiet \(home.path)/backup")
     try home.transcript("vault set a -q", in: "2")
-    for (answer, status, value) in [("n\n", Int32(77), "2"), ("y\n", 0, "1")] {
+    for (option, answer, status, value) in [("--quiet", "n\n", Int32(77), "2"), ("", "n\n", 77, "2"), ("", "y\n", 0, "1")] {
       let terminal = try PseudoTerminal()
-      let child = try terminal.coffer("restore \(home.path)/backup", in: home)
+      let child = try terminal.coffer("restore \(option) \(home.path)/backup", in: home)
       let shown = terminal.shows("[y/N] ")
       #expect(shown.contains("vault.sqlite (last written just now) with this backup of "), "\(shown)")
       #expect(shown.contains(/of \d+ [A-Z][a-z]+ \d\d:\d\d\?/), "\(shown)")
@@ -172,7 +172,7 @@ struct RestoreCommandTests {
     let refused = try home.coffer("restore \(home.path)/backup --passphrase-file \(new)")
     #expect(refused.status == 77 && refused.err.contains("(\(home.path)/backup)"), "\(refused.err)")
     #expect(refused.err.contains("it needs one from the time of the backup: passphrase"), "\(refused.err)")
-    #expect(refused.err.contains("give it with --passphrase-file or the like"), "\(refused.err)")
+    #expect(refused.err.contains("give it with --passphrase-file or a similar option"), "\(refused.err)")
     #expect(!refused.err.contains("restore the vault from a backup"), "\(refused.err)")
     home.environment["COFFER_PASSPHRASE_FILE"] = new
     #expect(try home.coffer("restore \(home.path)/backup --passphrase-file \(old)").status == 0)

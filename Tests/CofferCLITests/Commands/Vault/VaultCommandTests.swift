@@ -157,7 +157,7 @@ struct VaultCommandTests {
     try home.transcript("vault set github ada", in: "1")
     try home.transcript("vault get github", out: "1")
     try home.transcript("vault set github bob", in: "2")
-    try home.transcript("vault set github", in: "3")
+    try home.transcript("vault set github", in: "3", err: "'github' is a new item beside 'github/ada'")
     try home.transcript("vault get github", err: "3 items match: '', ada, bob", exit: 2)
     try home.transcript("vault get github ''", out: "3")
     try home.transcript("vault delete github", err: "3 items match", exit: 2)
