@@ -45,6 +45,7 @@ enum RetiredWords {
     "edit --otp": "coffer otp NAME --set", "show -c": "coffer get NAME --clip", "show --clip": "coffer get NAME --clip",
     "history --reveal": "coffer get NAME --revision N", "history --show": "coffer get NAME --revision N",
     "history --revision": "coffer get NAME --revision N", "list --search": "coffer find TEXT",
+    "list --weak": "coffer vault audit", "list --reused": "coffer vault audit",
     "delete --folder": "coffer find folder=NAME", "backup --check": "coffer vault verify --vault FILE",
     "backup --verify": "coffer vault verify --vault FILE",
   ]

@@ -86,9 +86,9 @@ final class Context {
   }
 
   /// - Throws: `.refused` for a no: nothing was `done`.
-  func checkAgreed(_ question: String, _ done: String) throws {
+  func checkAgreed(_ question: String, _ done: String, cure: String = "y at the question, or --yes") throws {
     guard try agrees(question) else {
-      throw Failure(StoreError(.refused, "nothing was \(done)", cure: "y at the question, or --yes"))
+      throw Failure(StoreError(.refused, "nothing was \(done)", cure: cure))
     }
   }
 
@@ -189,10 +189,12 @@ extension Context {
   /// told to close.
   func checkNewFolder() throws {
     guard let path = places.vault.path else { return }
-    let folder = path.removingLastComponent(), other = folder.appending("coffer/vault.sqlite").quoted
+    let folder = path.removingLastComponent()
     do throws(StoreError) { _ = try TrustedPath.privateFolder(TrustedPath.throughOwnLink(folder)) } catch {
       guard isVaultNamed, error.cure.hasPrefix("run chmod 700") else { throw error }
-      throw StoreError(.denied, error.what, place: error.place, cure: "choose a new folder of your own: --vault \(other)")
+      throw StoreError(
+        .denied, error.what, place: error.place,
+        cure: "choose a folder that only you can open: mkdir -m 700 ~/vaults, and --vault ~/vaults/vault.sqlite")
     }
   }
 

@@ -99,8 +99,8 @@ struct GitHelper {
 
   /// Without a line git asks for the user. An empty one is a user, as git stores it for a URL.
   private func addUser(of item: VaultItem, to lines: inout SecretLines) {
-    guard !item.name.account.isEmpty || item.name.service.contains("://") else { return }
-    lines.add("username", item.name.account)
+    guard !item.userName.isEmpty || item.name.service.contains("://") else { return }
+    lines.add("username", item.name.account.isEmpty ? item.userName : item.name.account)
   }
 
   private static func write(_ lines: SecretLines, of item: VaultItem) throws {

@@ -29,6 +29,12 @@ package struct NewCopy: ~Copyable {
       throw StoreError(
         .alreadyExists, "something is already there", place: target.string, cure: "choose another path; nothing is replaced")
     }
+    // Beside a database SQLite takes such a file for a part of it, and deletes it or refuses the database.
+    guard !["-journal", "-wal", "-shm"].contains(where: target.string.hasSuffix) else {
+      throw StoreError(
+        .invalidName, "the name is that of a database's own file", place: target.string,
+        cure: "choose another name; nothing was written")
+    }
     let draft = try Draft(beside: target)
     let folder = try privateFolder(draft.path)
     guard let folder else {

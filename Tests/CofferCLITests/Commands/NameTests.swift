@@ -106,6 +106,9 @@ struct NameTests {
       try home.transcript("rename \(words)")
       #expect(try home.listed() == [name])
     }
+    try home.transcript("set alpha", in: "2")
+    try home.transcript("rename alpha c/")
+    #expect(try home.listed().sorted() == ["c/alpha", "c/bob"])
   }
 
   @Test func `list of a service is that service and all below it`() throws {

@@ -53,6 +53,7 @@ struct HostItemTests {
     .git(["vault set GitHub.com octocat -q"], "github.com", out: given),
     .git(["vault set github.com:8443 octocat -q"], "github.com:8443", out: given),
     Row(["vault set github.com -q"], "helper git get", in: "protocol=https\nhost=github.com\n", out: "password=v0\n"),
+    .git(["vault set github.com --attribute user=octocat -q"], "github.com", out: given),
     // Another user, scheme, port, path or host.
     .git(octocat, "github.com", more: "username=eve\n"), .git(octocat, "github.com", more: "username=\n"),
     .git(octocat, "github.com", more: "username=oauth2\n"), .git(octocat, "github.com", "http"),

@@ -100,7 +100,7 @@ struct BadFilesTests {
     terminal.showsAll()
     #expect(try child.wait() == 77)
     let shown = terminal.shown
-    #expect(shown.contains("choose a new folder of your own: --vault \(folder)/coffer/vault.sqlite"), "\(shown)")
+    #expect(shown.contains("choose a folder that only you can open: mkdir -m 700 ~/vaults"), "\(shown)")
     #expect(!shown.contains("assphrase"))
   }
 

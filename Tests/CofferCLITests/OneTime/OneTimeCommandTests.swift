@@ -103,10 +103,10 @@ struct OneTimeCommandTests {
       "vault otp github", err: "the item has no one-time code\n  try: coffer otp github/ada --set stores it", exit: 1)
   }
 
-  @Test func `a secret given as the account is not repeated`() throws {
-    let home = try home()
-    let answer = try home.coffer("otp github \(Self.secret)")
-    #expect(answer.status == 1 && answer.err.contains("coffer otp github --set") && !answer.err.contains(Self.secret))
+  @Test(arguments: ["github \(secret)", secret, "github '\(uri)'", "'\(uri)' --set", "github/\(secret) --json"])
+  func `a secret given as a name is not repeated`(words: String) throws {
+    let answer = try home().coffer("otp \(words)", in: Data(Self.uri.utf8))
+    #expect(answer.status == 1 && answer.err.contains("coffer otp NAME --set") && !answer.err.contains(Self.secret), "\(answer)")
   }
 
   @Test func `without an item there is nothing to store it in`() throws {

@@ -131,6 +131,7 @@ struct RenameCommand: OpeningCommand, AskingCommand, TwoStoreCommand {
     let items = try context.items()
     let folder = try ItemFolder(old, in: items)
     let names = try folder.names(below: new)
+    if pair.replace { for name in names { try ItemPair.checkIsNoLogin(name.new, in: items) } }
     let changes = names.map { ItemChange.move($0.old, to: $0.new, if: pair.condition) }
     try context.checkAgreed("Rename \(folder.summary) to \(Printable.line(new))?", "renamed")
     let moved = try pair.applying(names) { try ItemFolder.apply(changes, items, context) }

@@ -100,7 +100,7 @@ struct UndeleteCommand: OpeningCommand, AskingCommand {
     do { back = try items.undelete(name) } catch let error as StoreError where [.notFound, .alreadyExists].contains(error.kind) {
       let isThere = try items.item(name) != nil
       throw StoreError(
-        isThere ? .alreadyExists : .notFound, isThere ? "the item is not deleted" : "no deleted version of it is kept",
+        isThere ? .alreadyExists : .notFound, isThere ? "the item is not deleted" : "no deleted item has this name",
         key: name.description, place: error.place,
         cure: isThere ? CommandText.item("history", name) : "coffer list --deleted lists the items to bring back")
     }

@@ -76,7 +76,9 @@ struct ItemPair: ParsableArguments {
     // The secret of a domain's key becomes that of another key.
     guard let key, let account, item.name == (try key.item) else {
       let isService = try !item.name.account.isEmpty && words.named().account == nil && words.whole(in: items) == nil
-      return (item, try new(of: item.name, isService))
+      let new = try new(of: item.name, isService)
+      if replace { try Self.checkIsNoLogin(new, in: items) }
+      return (item, new)
     }
     try NewName.check(account, as: "key")
     guard try !key.router.plain.contains(account) else {
@@ -131,7 +133,19 @@ struct ItemPair: ParsableArguments {
       return (word, word.hasSameBytes(as: old.account) ? "" : nil)
     }
     let account = word[slash...].dropFirst()
-    return (String(word[..<slash]), account.isEmpty ? nil : String(account))
+    guard account.isEmpty else { return (String(word[..<slash]), String(account)) }
+    // Into a folder goes the last part of the name: the account, or that of a service alone.
+    guard old.account.isEmpty else { return (String(word[..<slash]), nil) }
+    let last = ItemWords.hasScheme(old.service) ? nil : old.service.split(separator: "/").last.map(String.init)
+    return (word + (last ?? old.service), nil)
+  }
+
+  /// A login has the token that its host gets: no other item may take its place.
+  static func checkIsNoLogin(_ name: ItemName, in items: VaultItems) throws {
+    guard try items.item(name)?.isOfLogin == true else { return }
+    throw StoreError(
+      .refused, "a login is not replaced by another item", key: name.description,
+      cure: "choose another name, or coffer logout first")
   }
 
   var condition: WriteCondition { replace ? .always : .absent }

@@ -52,12 +52,10 @@ struct OneTimeCommand: HotCommand {
 
   private func named(in items: VaultItems) throws -> VaultItem {
     do { return try item.words.item(in: items) } catch let error as StoreError where error.kind == .notFound {
-      guard let word = item.account, word.utf8.count >= 16, let name = item.name,
-        word.uppercased().utf8.allSatisfy({ 0x41...0x5A ~= $0 || 0x32...0x37 ~= $0 || $0 == 0x3D })
-      else { throw error }
+      // The secret of the codes in any spelling, or its URI, may be one of the words.
       throw StoreError(
-        .notFound, "no item has this account, which looks like the secret of the codes (not repeated here)", key: name,
-        cure: "coffer otp \(CommandText.quoted(name)) --set, which asks for the secret")
+        .notFound, "no item with this name (not repeated here, as it may hold the secret of a code)",
+        cure: "coffer list shows all items, coffer otp NAME --set asks for the secret")
     }
   }
 

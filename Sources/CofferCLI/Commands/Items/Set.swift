@@ -130,7 +130,8 @@ struct SetCommand: OpeningCommand, AskingCommand, TwoStoreCommand {
     guard try !words.isExact && words.named().account == nil, let other = try items.meant(by: new.description).first?.name
     else { return }
     guard items.canAsk else { return context.note("'\(new)' is a new item beside '\(other)'") }
-    try context.checkAgreed("\(other) exists. Store another item \(new)?", "stored")
+    let cure = "\(CommandText.item("set", other)) replaces the value of that one"
+    try context.checkAgreed("\(other) exists. Store another item \(new)?", "stored", cure: cure)
   }
 
   private func tell(_ old: VaultItem?, _ item: VaultItem, _ context: Context) {

@@ -43,11 +43,12 @@ struct ExportCommand: OpeningCommand, AskingCommand {
       throw Failure.usage("every value would be shown on the terminal", try: "a pipe or a file, or --yes to show them")
     }
     // A file of another program is in plain text.
-    if let place, try VaultPlace.given(place).path != nil, [".json", ".csv", ".env", ".txt"].contains(where: place.hasSuffix) {
-      let format = place.hasSuffix(".env") ? "--format env > " : "> "
+    if let place, try VaultPlace.given(place).path != nil,
+      [".json", ".csv", ".env", ".txt"].contains(where: place.lowercased().hasSuffix)
+    {
       throw Failure.usage(
         "the place is a new vault's, and this is the name of a text file",
-        try: "\(CommandText.coffer) export --reveal \(format)\(CommandText.quoted(place)) writes the items in plain text")
+        try: "the command with '--reveal > \(CommandText.quoted(place))' at its end, which writes the items in plain text")
     }
     try NewSecrets(new: new, context: context).claimInput()
   }

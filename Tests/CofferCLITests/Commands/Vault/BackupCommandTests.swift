@@ -17,6 +17,7 @@ struct BackupCommandTests {
       "backup \(home.path)/backup", err: "coffer: note: backed up vault \(id) at generation 2 to \(home.path)/backup")
     #expect(home.mode("backup") == 0o600)
     try home.transcript("backup \(home.path)/backup", err: "something is already there", exit: 73)
+    try home.transcript("backup \(home.vault)-journal", err: "that of a database's own file", exit: 64)
     try home.transcript(
       "backup \(home.path)/b2 --json", out: "{\"file\":\"\(home.path)/b2\",\"generation\":2,\"id\":\"\(id)\"}\n")
     home.environment["COFFER_KEY_FILE"] = key
@@ -282,7 +283,7 @@ struct BackupCommandTests {
         {"added":[],"kept":[{"account":"a","service":"one"},{"account":"","service":"three"},{"account":"","service":"two"}],"replaced":[]}\n
         """)
     try home.transcript("export", err: "coffer export --reveal > items.json writes plain text", exit: 64)
-    try home.transcript("export out.env", err: "coffer export --reveal --format env > out.env writes the items in", exit: 64)
+    try home.transcript("export out.env", err: "the command with '--reveal > out.env' at its end", exit: 64)
     #expect(try home.coffer("export --reveal --service two").out.split(separator: "\n").count == 3)
   }
 

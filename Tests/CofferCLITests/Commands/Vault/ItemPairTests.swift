@@ -102,6 +102,7 @@ struct ItemPairTests {
     for (words, error, status) in [
       ("a --to-vault \(here.vault)", "the vault that the item is in", 64), ("theme \(to)", "is a preference", 64),
       ("git.example/ada \(to)", "logins and session values stay in their vault", 77),
+      ("a git.example/ada --replace", "a login is not replaced", 77),
       ("a b --other-key-file k", "needs --to-vault", 64), ("a --to-vault nothing", "no vault or file of this name", 78),
       ("a --to-vault \(there.vault) --other-key-file \(here.path)/key", "wrong key file", 77),
       ("a --to-vault mirror:\(there.vault) --other-key-file \(there.path)/key", "a mirror can only be read", 74),
