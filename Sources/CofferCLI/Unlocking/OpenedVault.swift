@@ -51,8 +51,8 @@ struct AgentKeeper {
     }
   }
 
-  /// Hands over what opens a vault from now on, after this process has made it or has changed its passphrase; a failure is
-  /// only reported.
+  /// Hands over the secrets of a vault after this process has made it or has changed its passphrase; a failure is only
+  /// reported.
   ///
   /// - Returns: how long the vault stays unlocked without use; nil if the agent does not keep it.
   @discardableResult
