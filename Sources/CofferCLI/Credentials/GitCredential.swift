@@ -31,7 +31,8 @@ struct GitCredential {
 
   var isExpired: Bool { expiry.map { Date(timeIntervalSince1970: Double($0)) <= Date() } ?? false }
 
-  var isBarePassword: Bool { credential == nil && refreshToken == nil }
+  /// An empty one is none: see `init(_:)`.
+  var isBarePassword: Bool { credential == nil && refreshToken == nil && password.map { $0.bytes.count > 0 } ?? true }
 
   func isSame(as other: GitCredential) -> Bool {
     authtype == other.authtype && expiry == other.expiry && SecretForm.areSame(password, other.password)
