@@ -19,7 +19,7 @@ struct InstallCommand: Command {
   @Flag(help: "Also install completion for bash, zsh and fish.") var completions = false
   @Flag(help: "Also install the name keyring, for pip and uv; another program may have it elsewhere.") var keyring = false
   @Flag(help: "Replace other files with these names.") var replace = false
-  @Flag(help: "Remove only the installed files; none if one was changed since.") var remove = false
+  @Flag(help: "Remove Coffer's files below the prefix, of any version.") var remove = false
   @Flag(help: "Have git ask coffer, for all hosts or for HOST; install first if the helper is missing.") var git = false
   @Argument(help: "With --git: the host, for example github.com.", completion: Completions.hosts) var host: String?
   @OptionGroup var options: AnswerOptions
@@ -32,7 +32,7 @@ struct InstallCommand: Command {
   }
 
   func perform(_ context: Context) throws {
-    guard git else { return try install(InstallPrefix.path(prefix), context) }
+    guard git else { return try install(Installation(prefix), context) }
     let host = try host.map { try AuthHost.check($0, for: "coffer install --git ") }
     let setting = try helperSetting(context)
     if let host { try setting.add(to: host) } else { try setting.add() }
@@ -41,22 +41,22 @@ struct InstallCommand: Command {
   /// For the helper of a given prefix, or the one on PATH; one that is missing is installed.
   private func helperSetting(_ context: Context) throws -> GitHelperSetting {
     if prefix == nil, let found = GitHelperSetting.found { return GitHelperSetting(context, program: found) }
-    let prefix = try InstallPrefix.path(prefix)
-    let helper = prefix.appending("bin").appending(GitHelperSetting.name)
-    if helper.withPlatformString({ access($0, X_OK) }) != 0 { try install(prefix, context) }
+    let place = try Installation(prefix)
+    let helper = place.bin.appending(GitHelperSetting.name)
+    if helper.withPlatformString({ access($0, X_OK) }) != 0 { try install(place, context) }
     return GitHelperSetting(context, program: helper.string)
   }
 
-  private func install(_ prefix: FilePath, _ context: Context) throws {
-    if remove { return try InstallRemoval(prefix: prefix).perform(json: options.json, context) }
-    let folder = prefix.appending("bin")
-    let program = try InstalledFile(path: folder.appending("coffer"), content: .bytes(Self.program(), mode: 0o755))
-    let names = ProgramName.helpers.keys.sorted() + (keyring ? [ProgramName.keyring] : [])
-    let links = names.map { InstalledFile(path: folder.appending($0), content: .link("coffer")) }
-    let manuals = try Self.manuals(prefix.appending("share"))
-    let scripts = completions ? CompletionFiles.all(below: prefix.appending("share")) : []
-    let isCopied = try put([program] + links + manuals + scripts, below: prefix, program: program)
-    let isOnPath = Self.path.contains(folder.string)
+  private func install(_ place: Installation, _ context: Context) throws {
+    if remove { return try place.remove(json: options.json, context) }
+    // A copy of it would come first on PATH, and no upgrade would reach it.
+    guard try prefix != nil || SecondProcess.path() != "/usr/bin/coffer" else {
+      throw Failure.usage("a package has installed this program, its manual and its helpers", try: "--prefix DIR for a copy")
+    }
+    let (program, links, manuals) = (place.program, place.links(keyring: keyring), try place.manuals())
+    let scripts = completions ? place.scripts : []
+    let isCopied = try place.put([program] + links + manuals + scripts, replacing: replace)
+    let isOnPath = (ProcessEnvironment.value("PATH") ?? "").split(separator: ":").contains { $0 == place.bin.string }
     if options.json {
       let paths = { (files: [InstalledFile]) in files.map(\.path.string) }
       return try Output.json(
@@ -66,10 +66,9 @@ struct InstallCommand: Command {
     }
     try Output.line("\(Sign.doneAtTerminal)\(isCopied ? "copied" : "kept  ")  \(program.path)")
     for link in links { try Output.line("\(Sign.doneAtTerminal)linked  \(link.path)") }
-    let share = prefix.appending("share")
-    context.told("\(manuals.count) manual pages, from coffer(1) on, are in \(share.appending("man"))")
+    context.told("\(manuals.count) manual pages, from coffer(1) on, are in \(place.man)")
     if completions { context.told("completion: bash (with bash-completion) and fish find it in a new shell") }
-    let steps = nextSteps(prefix, share, isOnPath: isOnPath)
+    let steps = nextSteps(place, isOnPath: isOnPath)
     guard Display.errors.isTerminal, !context.quiet else {
       for (what, step) in steps { context.note("\(what): \(step)") }
       return
@@ -77,13 +76,12 @@ struct InstallCommand: Command {
     Output.next(steps)
   }
 
-  private func nextSteps(_ prefix: FilePath, _ share: FilePath, isOnPath: Bool) -> [(name: String, text: String)] {
-    let bin = prefix.appending("bin")
-    let helper = GitHelperSetting.quoted(GitHelperSetting.value(program: bin.appending(GitHelperSetting.name).string))
+  private func nextSteps(_ place: Installation, isOnPath: Bool) -> [(name: String, text: String)] {
+    let helper = GitHelperSetting.quoted(GitHelperSetting.value(program: place.bin.appending(GitHelperSetting.name).string))
     // zsh searches there by itself.
-    let findsZsh = !completions || share == FilePath("/usr/local/share")
-    return (isOnPath ? [] : [("PATH", "export PATH=\(bin):$PATH in ~/.profile")])
-      + (findsZsh ? [] : [("zsh", "fpath+=(\(CompletionFiles.zsh(below: share))) before compinit in ~/.zshrc")])
+    let findsZsh = !completions || place.share == FilePath("/usr/local/share")
+    return (isOnPath ? [] : [("PATH", "export PATH=\(place.bin):$PATH in ~/.profile")])
+      + (findsZsh ? [] : [("zsh", "fpath+=(\(place.zsh)) before compinit in ~/.zshrc")])
       + (git ? [] : [("git", "git config --global credential.helper \(helper)")])
       + [("docker", "\"credsStore\": \"coffer\" in ~/.docker/config.json")]
   }
@@ -91,87 +89,99 @@ struct InstallCommand: Command {
   private struct Answer: Encodable {
     let completions: [String], links: [String], manuals: [String], onPath: Bool, program: String
   }
+}
 
-  private static var path: [String] { (ProcessEnvironment.value("PATH") ?? "").split(separator: ":").map(String.init) }
+/// Coffer's files below a prefix. No record of them is kept: see ``InstalledFile/isCoffers()``.
+private struct Installation {
+  private let prefix: FilePath
+
+  /// - Parameter given: the value of `--prefix`; nil for `~/.local`.
+  init(_ given: String?) throws {
+    if let given {
+      guard !given.contains("\n") else { throw Failure.usage("the prefix contains a newline", try: "--prefix DIR") }
+      prefix = FilePath(FileManager.default.currentDirectoryPath).pushing(FilePath(given)).lexicallyNormalized()
+    } else if let home = ProcessEnvironment.value("HOME") {
+      prefix = FilePath(home).appending(".local")
+    } else {
+      throw Failure.usage("HOME is not set, so there is no ~/.local", try: "--prefix DIR")
+    }
+    // They know their files, and a removal would take them away.
+    guard prefix != "/usr" else {
+      throw Failure.usage("apt and dnf install and remove coffer in /usr", try: "--prefix /usr/local")
+    }
+  }
+
+  var bin: FilePath { prefix.appending("bin") }
+  var share: FilePath { prefix.appending("share") }
+  var man: FilePath { share.appending("man") }
+  var zsh: FilePath { share.appending("zsh").appending("site-functions") }
+
+  var program: InstalledFile { InstalledFile(path: bin.appending("coffer"), content: .program) }
+
+  func links(keyring: Bool) -> [InstalledFile] {
+    let names = ProgramName.helpers.keys.sorted() + (keyring ? [ProgramName.keyring] : [])
+    return names.map { InstalledFile(path: bin.appending($0), content: .link) }
+  }
+
+  func manuals() throws -> [InstalledFile] {
+    try ManualPage.all().map { InstalledFile(path: manuals(of: $0.section).appending($0.fileName), content: .text($0.text)) }
+  }
+
+  private func manuals(of section: Int) -> FilePath { man.appending("man\(section)") }
+
+  /// The files there with a name of a manual page of any version.
+  private func manualsThere() throws -> [InstalledFile] {
+    try [1, 7].flatMap { section -> [InstalledFile] in
+      let folder = manuals(of: section)
+      guard !FileFacts.isAbsent(folder) else { return [] }
+      return try FileManager.default.contentsOfDirectory(atPath: folder.string).sorted().filter { name in
+        name == "coffer.\(section)" || name.hasPrefix("coffer-") && name.hasSuffix(".\(section)")
+      }.map { InstalledFile(path: folder.appending($0), content: .text("")) }
+    }
+  }
+
+  /// Sources: bash-completion's README, "Where should I put it"; zshcompsys(1); fish's manual, "Where to put completions".
+  var scripts: [InstalledFile] {
+    [
+      (CompletionCommand.Shell.bash, share.appending("bash-completion").appending("completions").appending("coffer")),
+      (.zsh, zsh.appending("_coffer")),
+      (.fish, share.appending("fish").appending("vendor_completions.d").appending("coffer.fish")),
+    ].map { shell, path in InstalledFile(path: path, content: .text(shell.script + "\n")) }
+  }
 
   /// False if the program runs from its installed place.
-  private func put(_ files: [InstalledFile], below prefix: FilePath, program: InstalledFile) throws -> Bool {
-    var record = try InstallRecord(prefix: prefix)
-    // Uninstall makes the same check.
-    try record.checkWays(to: files, "nothing was installed", otherwise: "choose another prefix")
-    for file in files { try check(file, isProgram: file.path == program.path, record) }
-    let missing = Self.missing((files.map(\.path) + [record.file]).map(\.folder))
-    do {
-      for file in files { try record.makeFolders(file.path.folder) }
-      try record.add(files)
-      try record.write()
-    } catch {
-      // Without a record no uninstall would remove these folders. A folder with content stays.
-      for folder in missing { folder.withPlatformString { _ = rmdir($0) } }
-      throw error
+  func put(_ files: [InstalledFile], replacing: Bool) throws -> Bool {
+    if !replacing, let other = try files.first(where: { try $0.isCoffers() == false }) {
+      throw StoreError(
+        .alreadyExists, "another file has this name", place: other.path.string, cure: "move it away, or use --replace")
     }
-    let isKept = Self.runs(from: program.path)
+    for file in files { try InstalledFile.makeFolders(file.path.folder) }
+    let running = try FileStatus(at: FilePath(SecondProcess.executable))
+    let isKept = try FileStatus(ofLinkAt: program.path).map { running?.isSameFile(as: $0) ?? false } ?? false
     for file in files where !isKept || file.path != program.path { try file.write() }
-    try record.settle(files)
-    try record.write()
+    let written = Set(files.map(\.path))
+    let old = try manualsThere().filter { try !written.contains($0.path) && $0.isCoffers() == true }
+    for page in old { try page.remove() }
     return !isKept
   }
 
-  /// The innermost first.
-  private static func missing(_ folders: [FilePath]) -> [FilePath] {
-    var found: Set<FilePath> = []
-    for folder in folders {
-      var path = folder
-      while !FileFacts.exists(path), found.insert(path).inserted { path = path.folder }
+  func remove(json: Bool, _ context: Context) throws {
+    // The program last, so that it can finish an interrupted removal.
+    let found = try (links(keyring: true) + manualsThere() + scripts + [program]).filter { file in
+      guard let isCoffers = try file.isCoffers() else { return false }
+      if !isCoffers { context.note("this file stays, as it is not Coffer's: \(file.path)") }
+      return isCoffers
     }
-    return found.sorted { $0.length > $1.length }
-  }
-
-  /// Replaceable are: nothing, a file of an install, a link to a program of this name, and, as the program itself, another
-  /// coffer that a person copied there.
-  private func check(_ file: InstalledFile, isProgram: Bool, _ record: InstallRecord) throws {
-    guard !replace, let mark = try InstalledFile.mark(at: file.path), !record.has(mark, at: file.path) else { return }
-    let isOurs: Bool =
-      switch file.content {
-      case .link: mark.hasPrefix("link:") && FilePath(String(mark.dropFirst("link:".count))).lastComponent?.string == "coffer"
-      case .bytes: try mark == file.mark() || isProgram && Self.isFile(mark) && InstalledFile.isCoffer(at: file.path)
-      }
-    guard !isOurs else { return }
-    throw StoreError(
-      .alreadyExists, "another file has this name", place: file.path.string,
-      cure: "move it away, or use --replace")
-  }
-
-  private static func isFile(_ mark: String) -> Bool { !mark.isEmpty && !mark.hasPrefix("link:") }
-
-  private static func program() throws -> Data {
-    try Data(contentsOf: URL(filePath: SecondProcess.executable), options: .alwaysMapped)
-  }
-
-  private static func runs(from target: FilePath) -> Bool {
-    var (running, there) = (stat(), stat())
-    let isKnown = target.withPlatformString { stat($0, &there) } == 0 && stat(SecondProcess.executable, &running) == 0
-    return isKnown && running.st_ino == there.st_ino && running.st_dev == there.st_dev
-  }
-
-  private static func manuals(_ share: FilePath) throws -> [InstalledFile] {
-    try ManualPage.all().map { page in
-      InstalledFile(
-        path: share.appending("man").appending("man\(page.section)").appending(page.fileName),
-        content: .bytes(Data(page.text.utf8), mode: 0o644))
+    guard !found.isEmpty else {
+      throw StoreError(.notFound, "nothing was installed there", place: prefix.string, cure: "the --prefix DIR given to install")
     }
+    for file in found { try file.remove() }
+    if json { return try Output.json(["removed": found.map(\.path.string)]) }
+    if Display.output.isTerminal {
+      try Output.line("\(Sign.doneAtTerminal)removed \(counted(found.count, "file")) below \(prefix)")
+    } else {
+      for file in found { try Output.line("removed  \(Printable.line(file.path.string))") }
+    }
+    context.note("the vault, the preferences, and the settings of git and docker stay")
   }
-}
-
-enum CompletionFiles {
-  /// Sources: bash-completion's README, "Where should I put it"; zshcompsys(1); fish's manual, "Where to put completions".
-  static func all(below share: FilePath) -> [InstalledFile] {
-    [
-      (CompletionCommand.Shell.bash, share.appending("bash-completion").appending("completions").appending("coffer")),
-      (.zsh, zsh(below: share).appending("_coffer")),
-      (.fish, share.appending("fish").appending("vendor_completions.d").appending("coffer.fish")),
-    ].map { shell, path in InstalledFile(path: path, content: .bytes(Data((shell.script + "\n").utf8), mode: 0o644)) }
-  }
-
-  static func zsh(below share: FilePath) -> FilePath { share.appending("zsh").appending("site-functions") }
 }

@@ -198,7 +198,8 @@ struct SecretServiceStatusCommand: Command {
         ["bus", bus ?? "none; run it under dbus-run-session"],
         ["answered by", process.map { "\(program ?? ""), process \($0)" } ?? "nobody"],
         ["started by the bus", start],
-        ["sessions", encrypts ? "plain, encrypted" : "plain; install libgcrypt20 for encrypted ones"], ["agent", agent],
+        ["sessions", encrypts ? "plain, encrypted" : "plain; install libgcrypt20 (on Fedora libgcrypt) for encrypted ones"],
+        ["agent", agent],
       ]
     }
   }

@@ -118,7 +118,7 @@ extension Example {
     "inject": [Example("fill in a template", "coffer inject -i app.yml.tpl -o app.yml")],
     "helper": [Example("a request of git", "printf 'protocol=https\\nhost=github.com\\n\\n' | coffer helper git get")],
     "helper git": [
-      Example("have git ask coffer", "git config --global credential.helper ~/.local/bin/git-credential-coffer"),
+      Example("have git ask coffer", "git config --global credential.helper coffer"),
       Example("a request of git", "printf 'protocol=https\\nhost=github.com\\n\\n' | coffer helper git get"),
     ],
     "helper docker": [Example("a request of docker", "echo https://index.docker.io/v1/ | coffer helper docker get")],

@@ -27,7 +27,7 @@ package struct ZipArchive: ~Copyable {
     if let table = coffer_libzip_load(&reason) { return table.pointee }
     throw StoreError(
       .notFound, "libzip, which unpacks the archive, is not installed (\(reason.map { String(cString: $0) } ?? ""))", place: path,
-      cure: "install libzip4 (libzip5 on newer systems); or unzip the archive, and import its export.data with --from 1password")
+      cure: "install libzip4, libzip5 or libzip; or unzip the archive, and import its export.data with --from 1password")
   }
 
   private static func open(_ path: String, _ library: coffer_libzip) throws(StoreError) -> OpaquePointer {

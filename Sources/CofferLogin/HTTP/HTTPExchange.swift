@@ -49,7 +49,7 @@ struct HTTPExchange: ~Copyable {
       return .failure(
         StoreError(
           .unsupported, "libcurl, which contacts servers, is not installed (\(reason.map { String(cString: $0) } ?? ""))",
-          place: "libcurl.so.4", cure: "install libcurl4"))
+          place: "libcurl.so.4", cure: "install libcurl4 (on Fedora libcurl)"))
     }
     _ = table.pointee.global_init(Int(COFFER_CURL_GLOBAL_DEFAULT))
     return .success(table.pointee)

@@ -25,15 +25,6 @@ package enum SecretDigest: Sendable, CaseIterable {
     return digest
   }
 
-  /// The hash of public bytes, such as a program's, in hexadecimal digits.
-  package func digits(ofPublic message: UnsafeRawBufferPointer) throws(SecretMemoryError) -> String {
-    var digest = [UInt8](repeating: 0, count: count)
-    try digest.withUnsafeMutableBufferPointer { (out) throws(SecretMemoryError) in
-      try hash(message, into: UnsafeMutableRawBufferPointer(out))
-    }
-    return digest.map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()
-  }
-
   /// HMAC of `message` under `key`, both of any length.
   ///
   /// Source: RFC 2104, section 2.

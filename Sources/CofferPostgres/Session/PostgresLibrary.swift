@@ -21,7 +21,7 @@ enum PostgresLibrary {
     case .obstacle(let reason):
       throw StoreError(
         .unsupported, "libpq 14 or newer, which connects to PostgreSQL, is not installed (\(reason))", place: "libpq.so.5",
-        cure: "install libpq5")
+        cure: "install libpq5 (on Fedora libpq)")
     }
   }
 }

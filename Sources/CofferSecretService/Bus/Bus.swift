@@ -42,7 +42,7 @@ final class Bus {
     if let table = coffer_sdbus_load(&reason) { return table.pointee }
     throw StoreError(
       .unsupported, "libsystemd, which connects to the bus, is not installed (\(reason.map { String(cString: $0) } ?? ""))",
-      place: "libsystemd.so.0", cure: "install libsystemd0")
+      place: "libsystemd.so.0", cure: "install libsystemd0 (on Fedora systemd-libs)")
   }
 
   /// The reason why libsystemd cannot be loaded; nil if it can.

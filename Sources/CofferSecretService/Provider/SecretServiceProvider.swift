@@ -80,7 +80,7 @@ public final class SecretServiceProvider: Sendable {
 
   /// The reason why sessions cannot be encrypted; nil if they can.
   public static func missingCipher() -> String? {
-    Gcrypt.table == nil ? "libgcrypt20 is not installed: secrets cross the bus as they are" : nil
+    Gcrypt.table == nil ? "libgcrypt is not installed: secrets cross the bus as they are" : nil
   }
 }
 

@@ -30,36 +30,6 @@ package enum PlainFile {
     return try content(of: descriptor, limit: limit, place)
   }
 
-  /// The content of a file that only this user and root can have written; nil if nothing is there.
-  ///
-  /// - Parameter name: its name in an error.
-  /// - Throws: `.denied` for a link, or a file that another user owns or could write; `.tooLarge` past `limit` bytes.
-  package static func readOwn(_ path: FilePath, as name: String, limit: Int) throws -> Data? {
-    // Another user's pipe must not block.
-    let descriptor = path.withPlatformString { coffer_open($0, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0) }
-    guard descriptor >= 0 else {
-      let code = errno
-      guard code != ENOENT, code != ENOTDIR else { return nil }
-      guard code != ELOOP else { throw denied("the \(name) is a symbolic link", path, "put the file itself in its place") }
-      throw StoreError(errno: code, "open the \(name)", place: path)
-    }
-    defer { close(descriptor) }
-    // The open file's: the path may lead to another one by now.
-    let status = try FileStatus(of: descriptor, place: path)
-    guard status.isRegular else { throw denied("the \(name) is not a file", path, "remove it, or move it away") }
-    guard status.owner == geteuid() || status.owner == 0 else {
-      throw denied("the \(name) belongs to user \(status.owner), who controls its content", path, "run it as that user")
-    }
-    guard status.permissions & 0o022 == 0 else {
-      throw denied("the \(name) can be written by other users", path, "if you trust its content, run chmod go-w \(path.quoted)")
-    }
-    return try content(of: descriptor, limit: limit, path)
-  }
-
-  private static func denied(_ what: String, _ path: FilePath, _ cure: String) -> StoreError {
-    StoreError(.denied, what, place: path.string, cure: cure)
-  }
-
   private static func content(of descriptor: Int32, limit: Int, _ place: FilePath) throws -> Data {
     var data = Data()
     var chunk = [UInt8](repeating: 0, count: 1 << 16)

@@ -6,23 +6,10 @@ import Testing
 
 @Suite(.tags(.process), .wholeRun)
 struct InstallCommandTests {
-  /// Made once: a copy of an installation is as good.
-  nonisolated(unsafe) private static let kept: Result<Home, any Error> = Result {
-    let home = try Home()
-    try #require(home.coffer("install -q --prefix \(home.path)/p").status == 0)
-    atexit { if let kept = try? InstallCommandTests.kept.get() { try? FileManager.default.removeItem(atPath: kept.path) } }
-    return home
-  }
-
-  private static func installed(_ name: String = "p") throws -> Home {
-    let home = try Home()
-    try copy(kept.get().path + "/p", to: "\(home.path)/\(name)")
-    return home
-  }
-
-  private static func copy(_ from: String, to: String) throws {
-    let copied = try #require(try Home().program(["cp", "-a", from, to]))
-    try #require(copied.status == 0, "\(copied.err)")
+  /// All below `folder` but folders.
+  private static func files(_ home: Home, _ folder: String) throws -> [String] {
+    let found = try #require(try home.program(["find", "\(home.path)/\(folder)", "!", "-type", "d"]))
+    return found.out.split(separator: "\n").map { String($0.dropFirst(home.path.utf8.count + 1)) }.sorted()
   }
 
   @Test(.tags(.process), .wholeRun)
@@ -65,12 +52,12 @@ struct InstallCommandTests {
   }
 
   @Test
-  func `an install that fails before it has a record leaves no folder`() throws {
+  func `an install that cannot make a folder writes no file`() throws {
     let home = try Home()
     _ = try home.file("p/share", "a file, where a folder is to be")
     let answer = try home.coffer("install --prefix \(home.path)/p")
     #expect(answer.status != 0 && answer.err.contains("could not make the folder"), "\(answer)")
-    #expect(try FileManager.default.contentsOfDirectory(atPath: home.path + "/p") == ["share"])
+    #expect(try Self.files(home, "p") == ["p/share"])
   }
 
   @Test
@@ -78,7 +65,8 @@ struct InstallCommandTests {
     let home = try Home()
     _ = try home.file("p/bin/git-credential-coffer", "#!/bin/sh\n")
     try home.transcript("install --prefix \(home.path)/p", err: "another file has this name", exit: 73)
-    #expect(try !home.exists("p/bin/coffer") && home.content("p/bin/git-credential-coffer") == "#!/bin/sh\n")
+    #expect(try Self.files(home, "p") == ["p/bin/git-credential-coffer"])
+    #expect(try home.content("p/bin/git-credential-coffer") == "#!/bin/sh\n")
     #expect(try home.coffer("install --replace --prefix \(home.path)/p").status == 0)
     home.environment["HOME"] = home.path
     #expect(try home.coffer("install -q").out.hasPrefix("copied  \(home.path)/.local/bin/coffer\n"))
@@ -94,7 +82,7 @@ struct InstallCommandTests {
       _ = try home.file("p/bin/coffer", foreign)
       try home.transcript("install -q --prefix \(home.path)/p", err: "another file has this name", exit: 73)
       #expect(try Data(contentsOf: URL(fileURLWithPath: home.path + "/p/bin/coffer")) == foreign)
-      #expect(!home.exists("p/lib"))
+      #expect(!home.exists("p/share"))
     }
     _ = try home.file("p/bin/coffer", long + Data("docker-credential-coffer".utf8))
     #expect(try home.coffer("install -q --prefix \(home.path)/p").out.hasPrefix("copied  \(home.path)/p/bin/coffer\n"))
@@ -104,160 +92,68 @@ struct InstallCommandTests {
   }
 
   @Test
-  func `uninstall removes exactly what install put there, manual pages and completion too`() throws {
+  func `uninstall removes all files of Coffer's, and names the others that have their names`() throws {
     let home = try Home()
-    _ = try home.file("p/bin/other", "#!/bin/sh\n")
     _ = try home.file("p/share/man/man1/other.1", ".TH OTHER 1\n")
-    #expect(try home.coffer("install -q --completions --prefix \(home.path)/p").status == 0)
+    for _ in 1...2 { #expect(try home.coffer("install -q --completions --prefix \(home.path)/p").status == 0) }
     let installed = [
       "bin/coffer", "bin/git-credential-coffer", "share/man/man1/coffer.1", "share/man/man1/coffer-vault.1",
       "share/man/man7/coffer-unlocking.7", "share/bash-completion/completions/coffer", "share/zsh/site-functions/_coffer",
-      "share/fish/vendor_completions.d/coffer.fish", "lib/coffer/installed",
+      "share/fish/vendor_completions.d/coffer.fish",
     ]
     for name in installed { #expect(home.exists("p/" + name), "\(name)") }
+    _ = try home.file("p/share/man/man1/coffer-old.1", #".TH "COFFER\-OLD" "1" "2026-01-01" "coffer 0.0.1""# + "\n")
+    let others = ["p/bin/coffer-askpass", "p/share/man/man1/coffer-run.1"]
+    for name in others {
+      unlink("\(home.path)/\(name)")
+      _ = try home.file(name, "mine, not\ncoffer's")
+    }
     let answer = try home.coffer("install --remove --prefix \(home.path)/p")
-    #expect(answer.status == 0 && answer.out.contains("removed  \(home.path)/p/bin/coffer\n"), "\(answer.err)")
-    let left = try FileManager.default.subpathsOfDirectory(atPath: home.path + "/p").sorted()
-    #expect(left == ["bin", "bin/other", "share", "share/man", "share/man/man1", "share/man/man1/other.1"])
+    #expect(answer.status == 0 && answer.out.hasSuffix("removed  \(home.path)/p/bin/coffer\n"), "\(answer.err)")
+    for name in others { #expect(answer.err.contains("not Coffer's: \(home.path)/\(name)\n"), "\(answer.err)") }
+    #expect(try Self.files(home, "p") == others + ["p/share/man/man1/other.1"])
     try home.transcript("install --remove --prefix \(home.path)/p", err: "nothing was installed there", exit: 1)
+    try home.transcript("install --remove --prefix /usr", err: "apt and dnf install and remove coffer in /usr", exit: 64)
   }
 
   @Test
-  func `uninstall removes nothing where a file is no longer the one that install put there`() throws {
-    let home = try Self.installed()
-    _ = try home.file("p/share/man/man1/coffer.1", "mine\n")
-    try home.transcript(
-      "install --remove --prefix \(home.path)/p", err: "coffer install did not put this there; nothing was removed", exit: 77)
-    #expect(try home.exists("p/bin/coffer") && home.content("p/share/man/man1/coffer.1") == "mine\n")
+  func `an install removes the manual pages that only an older version had, and no others`() throws {
+    let home = try Home()
+    _ = try home.file("p/share/man/man1/coffer-old.1", #".TH "COFFER\-OLD" "1" "2026-01-01" "coffer 0.0.1""# + "\n")
+    let others = ["coffer-mine.1", "cofferdam.1"].map { "p/share/man/man1/" + $0 }
+    _ = try home.file(others[0], ".TH COFFER-MINE 1\n")
+    _ = try home.file(others[1], ".TH COFFERDAM 1\n")
+    #expect(try home.coffer("install -q --prefix \(home.path)/p").status == 0)
+    #expect(!home.exists("p/share/man/man1/coffer-old.1") && others.allSatisfy(home.exists))
+  }
+
+  @Test
+  func `an interrupted install, or uninstall, is finished by the next one`() throws {
+    let home = try Home()
+    let missing = ["p/bin/docker-credential-coffer", "p/share/man/man1/coffer.1"]
+    for line in ["install", "install", "install --remove"] {
+      for name in missing { unlink("\(home.path)/\(name)") }
+      #expect(try home.coffer("\(line) -q --prefix \(home.path)/p").status == 0)
+      #expect(missing.allSatisfy(home.exists) == (line == "install"))
+    }
+    #expect(try Self.files(home, "p").isEmpty)
+  }
+
+  @Test
+  func `links on the way are followed, and a link in a file's place is not`() throws {
+    let home = try Home()
+    let mine = try home.file("dotfiles/mine", ".TH COFFER 1\n")
+    let files = FileManager.default
+    try files.createDirectory(atPath: home.path + "/p", withIntermediateDirectories: true)
+    try files.createSymbolicLink(atPath: home.path + "/p/share", withDestinationPath: "../dotfiles")
+    #expect(try home.coffer("install -q --prefix \(home.path)/p").status == 0)
+    let page = home.path + "/dotfiles/man/man1/coffer.1"
+    unlink(page)
+    try files.createSymbolicLink(atPath: page, withDestinationPath: mine)
     try home.transcript("install -q --prefix \(home.path)/p", err: "another file has this name", exit: 73)
     #expect(try home.coffer("install -q --replace --prefix \(home.path)/p").status == 0)
-    #expect(try home.coffer("install --remove -q --prefix \(home.path)/p").status == 0 && !home.exists("p"))
-  }
-
-  @Test
-  func `uninstall below a copy of a prefix removes what is in the copy`() throws {
-    let home = try Self.installed("p1")
-    try Self.copy(home.path + "/p1", to: home.path + "/p2")
-    let answer = try home.coffer("install --remove -q --prefix \(home.path)/p2")
-    #expect(answer.status == 0 && answer.out.contains("removed  \(home.path)/p2/bin/coffer\n"), "\(answer.err)")
-    #expect(!home.exists("p2") && home.exists("p1/bin/coffer") && home.exists("p1/share/man/man1/coffer.1"))
-    #expect(try home.coffer("install --remove -q --prefix \(home.path)/p1").status == 0 && !home.exists("p1"))
-  }
-
-  @Test
-  func `a record with a path that leads out of its prefix is refused, and what the path names stays`() throws {
-    let home = try Self.installed()
-    let (manual, list) = ("share/man/man1/coffer.1", "p/lib/coffer/installed")
-    let record = try home.content(list)
-    let line = try #require(record.split(separator: "\n").first { $0.hasSuffix(" " + manual) }, "\(record)")
-    let mark = line.prefix { $0 != " " }
-    let victim = try home.file("victim/file", try home.content("p/" + manual))
-    for path in [victim, "../victim/file", "bin/../../victim/file", "./bin/coffer", "bin//coffer", "bin/", ""] {
-      _ = try home.file(list, "\(record)\(mark) \(path)\n", mode: 0o644)
-      let number = record.count { $0 == "\n" } + 1
-      try home.transcript("install --remove --prefix \(home.path)/p", err: "line \(number): ", exit: 65)
-    }
-    _ = try home.file(list, "folder \(home.path)/victim\n\(record)", mode: 0o644)
-    try home.transcript("install --remove --prefix \(home.path)/p", err: "line 1: ", exit: 65)
-    try home.transcript("install -q --prefix \(home.path)/p", err: "line 1: ", exit: 65)
-    #expect(home.exists("victim/file") && home.exists("p/bin/coffer"))
-  }
-
-  @Test
-  func `a record that others can have written is refused`() throws {
-    let home = try Self.installed()
-    let list = home.path + "/p/lib/coffer/installed"
-    func refuse(_ what: String) throws {
-      for command in ["install --remove", "install -q"] {
-        try home.transcript("\(command) --prefix \(home.path)/p", err: what, exit: 77)
-      }
-      #expect(home.exists("p/bin/coffer"))
-    }
-    for mode in [0o664, 0o646] as [mode_t] {
-      chmod(list, mode)
-      try refuse("can be written by other users")
-    }
-    chmod(list, 0o644)
-    if geteuid() == 0 {
-      chown(list, 65534, 65534)
-      try refuse("belongs to user 65534")
-      chown(list, 0, 0)
-    }
-    try FileManager.default.moveItem(atPath: list, toPath: home.path + "/list")
-    try FileManager.default.createSymbolicLink(atPath: list, withDestinationPath: home.path + "/list")
-    try refuse("is a symbolic link")
-  }
-
-  @Test
-  func `uninstall goes through a link that stays in the prefix, and removes nothing where one leads out of it`() throws {
-    let home = try Self.installed()
-    let share = home.path + "/p/share"
-    try FileManager.default.moveItem(atPath: share, toPath: home.path + "/out")
-    try FileManager.default.createSymbolicLink(atPath: share, withDestinationPath: "../out")
-    try home.transcript(
-      "install --remove --prefix \(home.path)/p", err: "a symbolic link in the path leads out of the prefix", exit: 77)
-    #expect(home.exists("out/man/man1/coffer.1") && home.exists("p/bin/coffer"))
-    unlink(share)
-    try FileManager.default.moveItem(atPath: home.path + "/out", toPath: home.path + "/p/other")
-    try FileManager.default.createSymbolicLink(atPath: share, withDestinationPath: "other")
+    #expect(try home.content("dotfiles/mine") == ".TH COFFER 1\n")
     #expect(try home.coffer("install --remove -q --prefix \(home.path)/p").status == 0)
-    #expect(try FileManager.default.contentsOfDirectory(atPath: home.path + "/p").sorted() == ["other", "share"])
-  }
-
-  @Test(arguments: ["bin", "share", "share/man", "lib"])
-  func `install writes nothing where a link leads out of the prefix, and goes through one that stays in it`(folder: String) throws
-  {
-    let home = try Home()
-    let link = "\(home.path)/p/\(folder)"
-    let files = FileManager.default
-    for path in ["\(home.path)/out", "\(home.path)/p/in", (link as NSString).deletingLastPathComponent] {
-      try files.createDirectory(atPath: path, withIntermediateDirectories: true)
-    }
-    let before = try files.subpathsOfDirectory(atPath: home.path + "/p").sorted()
-    try files.createSymbolicLink(atPath: link, withDestinationPath: home.path + "/out")
-    for force in ["", "--replace "] {
-      try home.transcript(
-        "install -q \(force)--prefix \(home.path)/p", err: "leads out of the prefix; nothing was installed", exit: 77)
-    }
-    #expect(try files.contentsOfDirectory(atPath: home.path + "/out").isEmpty)
-    unlink(link)
-    #expect(try files.subpathsOfDirectory(atPath: home.path + "/p").sorted() == before)
-    try files.createSymbolicLink(atPath: link, withDestinationPath: home.path + "/p/in")
-    // The prefix may be a link too.
-    try files.createSymbolicLink(atPath: home.path + "/q", withDestinationPath: "p")
-    #expect(try home.coffer("install -q --prefix \(home.path)/q").status == 0)
-    #expect(try !files.contentsOfDirectory(atPath: home.path + "/p/in").isEmpty)
-    #expect(try home.coffer("install --remove -q --prefix \(home.path)/q").status == 0 && !home.exists("p/bin/coffer"))
-  }
-
-  @Test
-  func `uninstall succeeds beside a folder that may not be removed, and says that it stays`() throws {
-    // Root may remove anything unless it lacks that capability.
-    let bounds = geteuid() == 0 ? ["/usr/bin/setpriv", "--bounding-set=-dac_override,-dac_read_search"] : []
-    let home = try Self.installed()
-    let manuals = home.path + "/p/share/man"
-    chmod(manuals, 0o555)
-    defer { chmod(manuals, 0o755) }
-    guard let answer = try home.program(bounds + [Home.coffer, "install", "--remove", "--prefix", home.path + "/p"]) else {
-      try Test.skip(without: "setpriv")
-    }
-    #expect(answer.status == 0 && answer.out.contains("removed  \(home.path)/p/bin/coffer\n"), "\(answer)")
-    #expect(answer.err.contains("this folder stays: ") && answer.err.contains("\(manuals)/man1"), "\(answer.err)")
-    let left = try FileManager.default.subpathsOfDirectory(atPath: home.path + "/p").sorted()
-    #expect(left == ["share", "share/man", "share/man/man1", "share/man/man7"])
-  }
-
-  @Test(.tags(.root))
-  func `uninstall succeeds beside a folder that is busy, and removes what is in it`() throws {
-    let home = try Self.installed()
-    let manuals = home.path + "/p/share/man/man7"
-    guard mount(manuals, manuals, nil, UInt(MS_BIND), nil) == 0 else {
-      try Test.skip("a folder cannot be mounted here: \(String(cString: strerror(errno)))")
-    }
-    defer { umount2(manuals, Int32(MNT_DETACH)) }
-    let answer = try home.coffer("install --remove --prefix \(home.path)/p")
-    #expect(answer.status == 0 && answer.err.contains("this folder stays: "), "\(answer)")
-    let left = try FileManager.default.subpathsOfDirectory(atPath: home.path + "/p").sorted()
-    #expect(left == ["share", "share/man", "share/man/man7"])
+    #expect(try Self.files(home, "p") == ["p/share"] && Self.files(home, "dotfiles") == ["dotfiles/mine"])
   }
 }
