@@ -3,7 +3,7 @@ enum Budget {
   // Lines of .swift, .c and .h; code lines are neither blank nor only a comment.
   static let sourceLines = 81_400
   static let codeLines = 63_300
-  static let testLines = 72_300
+  static let testLines = 72_500
   static let largestTarget = 19_300
   /// The code that keeps a thief from learning anything and detects edits.
   static let trustedCoreLines = 8_000
@@ -26,5 +26,5 @@ enum Budget {
   /// Clauses in the comments of Sources that begin with what, who or whoever.
   static let clauses = 40
   static let linesOver130 = 2
-  static let markdownWords = 58_000
+  static let markdownWords = 59_200
 }

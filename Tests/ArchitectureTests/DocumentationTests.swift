@@ -50,7 +50,7 @@ import Testing
   @Test(arguments: [
     "README.md", ".github/CONTRIBUTING.md", ".github/SECURITY.md",
     "Sources/Coffer/Coffer.docc/Architecture.md", "Sources/Coffer/Coffer.docc/AssuranceCase.md",
-    "Sources/Coffer/Coffer.docc/Releases.md",
+    "Sources/Coffer/Coffer.docc/Packages.md", "Sources/Coffer/Coffer.docc/Releases.md",
   ])
   func `every file that a page for contributors names is there`(page: String) throws {
     let text = try String(contentsOf: Package.root.appending(path: page), encoding: .utf8)

@@ -31,10 +31,6 @@ final class ReleaseTests {
     try Data(content.utf8).write(to: folder.appending(path: name))
   }
 
-  private func lines(_ name: String) throws -> [String] {
-    try String(contentsOf: folder.appending(path: name), encoding: .utf8).components(separatedBy: "\n")
-  }
-
   // The packages
 
   @Test func `the packages of a release are those that its sources ask for, with the commits of their tags`() throws {
@@ -61,82 +57,6 @@ final class ReleaseTests {
     #expect(try answer(package, commit, "1.0.1").status == 1)
     let elsewhere = try answer("https://example.com/p", commit, "1.0.0")
     #expect(elsewhere.status == 1 && elsewhere.text.contains("of which Package.swift says nothing"))
-  }
-
-  // The signature
-
-  /// Whether the script, and minisign if installed, accept `file`; both must agree.
-  private func holds(_ file: String, key: String, minisign: Bool) throws -> Bool {
-    let ours = try run(script("verify"), key, file)
-    #expect([0, 1].contains(ours.status), "\(ours.text)")
-    if minisign {
-      let theirs = try run("minisign", "-V", "-p", key, "-m", file)
-      #expect((theirs.status == 0) == (ours.status == 0), "\(file): \(theirs.text)\(ours.text)")
-    }
-    return ours.status == 0
-  }
-
-  /// A key and a signature in minisign's format, made by OpenSSL and b2sum.
-  private func signByHand(_ file: String, key: String) throws {
-    let number: [UInt8] = [1, 2, 3, 4, 5, 6, 7, 8]
-    #expect(try run("openssl", "genpkey", "-algorithm", "ed25519", "-out", "\(key).pem").status == 0)
-    let der = try run("openssl", "pkey", "-in", "\(key).pem", "-pubout", "-outform", "DER").output
-    let point = Data("Ed".utf8) + number + der.suffix(32)
-    try write(key, "untrusted comment: by hand\n\(point.base64EncodedString())\n")
-    let hash = try run("b2sum", "--binary", file).text.prefix(128)
-    let digest = stride(from: 0, to: 128, by: 2).compactMap { UInt8(hash.dropFirst($0).prefix(2), radix: 16) }
-    let sign = { (message: Data) throws -> Data in
-      try message.write(to: self.folder.appending(path: "message"))
-      return try self.run("openssl", "pkeyutl", "-sign", "-inkey", "\(key).pem", "-rawin", "-in", "message").output
-    }
-    let signature = try sign(Data(digest)), comment = "by hand"
-    let box = (Data("ED".utf8) + number + signature).base64EncodedString()
-    let whole = try sign(signature + Data(comment.utf8)).base64EncodedString()
-    try write("\(file).minisig", "untrusted comment: none\n\(box)\ntrusted comment: \(comment)\n\(whole)\n")
-  }
-
-  @Test func `our check of a signature and minisign agree on what each made and on what was changed`() throws {
-    guard try run("openssl", "version").text.hasPrefix("OpenSSL 3"), try run("b2sum", "--version").status == 0 else {
-      try Test.skip(without: "OpenSSL 3 or b2sum")
-    }
-    let minisign = try run("minisign", "-v").text.hasPrefix("minisign")
-    if !minisign { Test.skipPart(without: "minisign") }
-    try write("sums", "0123  coffer\n")
-    try signByHand("sums", key: "hand.pub")
-    #expect(try holds("sums", key: "hand.pub", minisign: minisign))
-    var key = "hand.pub"
-    if minisign {
-      key = "theirs.pub"
-      #expect(try run("minisign", "-G", "-W", "-f", "-p", key, "-s", "theirs.key").status == 0)
-      try write("signed", "0123  coffer\n")
-      let signed = try run("minisign", "-S", "-s", "theirs.key", "-m", "signed", "-t", "coffer 0.1.0, commit 0123")
-      #expect(signed.status == 0, "\(signed.text)")
-      #expect(try holds("signed", key: key, minisign: true))
-      #expect(try !holds("signed", key: "hand.pub", minisign: true))
-      try FileManager.default.copyItem(
-        at: folder.appending(path: "signed.minisig"), to: folder.appending(path: "changed.minisig"))
-    } else {
-      try FileManager.default.copyItem(at: folder.appending(path: "sums.minisig"), to: folder.appending(path: "changed.minisig"))
-    }
-
-    try write("changed", "0124  coffer\n")
-    #expect(try !holds("changed", key: key, minisign: minisign))
-    try write("changed", "0123  coffer\n")
-    #expect(try holds("changed", key: key, minisign: minisign))
-    let good = try lines("changed.minisig")
-    // The algorithm, the key's number, the signature; the comment; the signature of both.
-    for (line, bytes) in [(1, [1, 2, 73]), (3, [0])] {
-      for byte in bytes {
-        var box = try #require(Data(base64Encoded: good[line]))
-        box[byte] ^= 1
-        var bad = good
-        bad[line] = box.base64EncodedString()
-        try write("changed.minisig", bad.joined(separator: "\n"))
-        #expect(try !holds("changed", key: key, minisign: minisign), "line \(line), byte \(byte)")
-      }
-    }
-    try write("changed.minisig", ([good[0], good[1], good[2] + "!"] + good[3...]).joined(separator: "\n"))
-    #expect(try !holds("changed", key: key, minisign: minisign), "the trusted comment")
   }
 
   // The bill of materials

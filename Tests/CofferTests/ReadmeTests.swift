@@ -136,10 +136,13 @@ struct ReadmeTests {
     for expected in expectations { #expect(text.contains(expected), "\(text)") }
   }
 
-  @Test func `the setup commands are those of continuous integration`() throws {
+  @Test func `the commands that install are the same in every shell, and those of continuous integration`() throws {
     let commands = try Self.blocks("sh").map { $0.joined(separator: "\n") }
-    #expect(commands.first == "./.ci/setup && swift run coffer tour")
-    #expect(commands.dropFirst().first == "./.ci/setup && swift test")
+    let packages = try #require(commands.first)
+    #expect(packages.split(separator: "\n").allSatisfy { $0.hasPrefix("sudo ") || $0.hasPrefix("uv ") }, "\(packages)")
+    for sign in ["|", ";", "$(", "<<", "&"] { #expect(!packages.contains(sign)) }
+    #expect(commands.dropFirst().first == "./.ci/setup && swift run coffer tour")
+    #expect(commands.dropFirst(2).first == "./.ci/setup && swift test")
     let script = try String(contentsOf: Self.root.appending(path: ".ci/run"), encoding: .utf8)
     #expect(script.contains("./.ci/setup && swift test"))
     let readme = try String(contentsOf: Self.root.appending(path: "README.md"), encoding: .utf8)
