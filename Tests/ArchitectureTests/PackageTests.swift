@@ -39,15 +39,14 @@ final class PackageTests {
     try need("gpg", "apt-ftparchive", "dpkg-deb", "strip", "pip3", "xz")
     let made = try sh(
       """
-      mkdir -p release/share
+      mkdir release
       strip -o release/coffer "$COFFER"
       cp release/coffer release/coffer-portable
       for bill in coffer coffer-portable; do
         echo '{"metadata": {"timestamp": "2026-01-02T03:04:05Z"}, "components": []}' >release/$bill.cdx.json
       done
       echo '{"pins": []}' >release/Package.resolved
-      echo page >release/share/page
-      tar -cJf release/coffer-documentation.tar.xz -C release share
+      echo pages >release/coffer-documentation.tar.xz
       "$RELEASING/sign" release
       """)
     #expect(made.status == 0, "\(made.text)")
@@ -136,11 +135,11 @@ final class PackageTests {
     try makeRelease()
     let wrong = try sh("$RELEASING/packages release --unsigned --to made --publish")
     #expect(wrong.status == 2 && wrong.text.contains("license, maintainer and address are undecided"))
-    try answer("cp -r release changed && echo >>changed/share/page")
+    try answer("cp -r release changed && echo >>changed/Package.resolved")
     // A file without a hash, and a link, are refused like a change.
-    try answer("cp -r release more && ln -s /etc/hostname more/share/link && echo >more/other")
+    try answer("cp -r release more && ln -s /etc/hostname more/link && echo >more/other")
     let more = try sh("$RELEASING/packages more --unsigned --to made")
-    #expect(more.status == 2 && more.text.contains("are no files, or are missing: other share/link"), "\(more.text)")
+    #expect(more.status == 2 && more.text.contains("are no files, or are missing: other link"), "\(more.text)")
     let changed = try sh("$RELEASING/packages changed --unsigned --to made")
     #expect(changed.status == 2 && changed.text.contains("the release is not what its hashes say"), "\(changed.text)")
     // Files of at most 20 MB, as on a disk that becomes full.
@@ -172,7 +171,7 @@ final class PackageTests {
       $RELEASING/sign release && minisign -S -s ours.key -m release/SHA256SUMS >said
       """)
     func check(_ key: String) throws -> (status: Int32, text: String) {
-      try sh("$RELEASING/check release --public-key \(key).pub --build 0")
+      try sh("$RELEASING/check release --public-key \(key).pub --build together")
     }
     // A bill of materials is what this release lacks.
     let good = try check("ours")
