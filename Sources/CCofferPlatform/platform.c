@@ -22,6 +22,11 @@
 #include <sys/un.h>
 #include <time.h>
 #include <unistd.h>
+#ifdef __linux__
+#include <grp.h>
+#include <pwd.h>
+#include <sys/xattr.h>
+#endif
 #ifdef __APPLE__
 #include <xlocale.h>
 #endif
@@ -57,6 +62,32 @@ int coffer_refresh_attributes(const char *path) {
 #else
   struct stat facts;
   return lstat(path, &facts);
+#endif
+}
+
+bool coffer_has_private_group(const char *path, gid_t group) {
+#ifdef __linux__
+  // An entry is a line of text; a longer one counts as another member.
+  enum { longest = 1 << 16 };
+  char *user = malloc(2 * longest), *other = user + longest;
+  struct passwd own, entry, *found = NULL;
+  struct group record, *named = NULL;
+  bool is_private = user != NULL && lgetxattr(path, "system.posix_acl_access", NULL, 0) <= 0
+    && getpwuid_r(geteuid(), &own, user, longest, &found) == 0 && found != NULL && own.pw_gid == group
+    && getgrgid_r(group, &record, other, longest, &named) == 0 && named != NULL && strcmp(record.gr_name, own.pw_name) == 0;
+  for (char **member = is_private ? record.gr_mem : NULL; member != NULL && *member != NULL; member++) {
+    if (strcmp(*member, own.pw_name) != 0) is_private = false;
+  }
+  FILE *users = is_private ? fopen("/etc/passwd", "re") : NULL;
+  int code = users == NULL ? EACCES : 0;
+  while (code == 0 && (code = fgetpwent_r(users, &entry, other, longest, &found)) == 0) {
+    if (entry.pw_gid == group && entry.pw_uid != own.pw_uid) code = EPERM;
+  }
+  if (users != NULL) fclose(users);
+  free(user);
+  return is_private && code == ENOENT;
+#else
+  return false;
 #endif
 }
 

@@ -4,7 +4,7 @@ package import SystemPackage
 ///
 /// The rule for folders is that of sshd's `StrictModes`: the file's folder and all of its parents belong to this user or to
 /// root, and neither group nor others can write to them. A sticky folder of root, such as `/tmp`, is accepted as a parent:
-/// only the owner can rename a file in it.
+/// only the owner can rename a file in it. So is one whose group is this user's private one, which has no other member.
 ///
 /// Symbolic links among the parents are resolved first, and only the resolved chain is checked and used: a link's owner
 /// could only have led to another folder that passes. The last component is never followed.
@@ -13,6 +13,7 @@ package import SystemPackage
 package enum TrustedPath {
   static let groupAndOthers: CInterop.Mode = 0o077
   private static let groupAndOthersWrite: CInterop.Mode = 0o022
+  private static let othersWrite: CInterop.Mode = 0o002
   private static let sticky: CInterop.Mode = 0o1000
 
   /// The resolved path of a private folder; nil if there is none.
@@ -133,6 +134,8 @@ package enum TrustedPath {
         "choose a path whose parents belong to you or to root")
     }
     guard found.mode.rawValue & groupAndOthersWrite != 0 else { return }
+    let isForOwnGroup = owner == geteuid() && found.mode.rawValue & othersWrite == 0
+    if isForOwnGroup, folder.withPlatformString({ coffer_has_private_group($0, found.groupID.rawValue) }) { return }
     guard owner == 0, found.mode.rawValue & sticky != 0 else {
       throw denied(
         "mode \(octal(found)) lets other users write to a parent folder", folder,

@@ -9,6 +9,13 @@ import Testing
   init() throws { _ = try TrustedPath.makePrivateFolder(root) }
   deinit { try? FileManager.default.removeItem(atPath: root.string) }
 
+  /// Of acl(5): owner, user 65534, group, mask and others, each a tag, bits and an identifier.
+  private static let list = """
+    import os, struct, sys
+    entries = [(1, 7, 2**32 - 1), (2, 7, 65534), (4, 7, 2**32 - 1), (16, 7, 2**32 - 1), (32, 5, 2**32 - 1)]
+    os.setxattr(sys.argv[1], "system.posix_acl_access", struct.pack("<I", 2) + b"".join(struct.pack("<HHI", *e) for e in entries))
+    """
+
   private func denial(_ body: () throws(StoreError) -> Void) -> StoreError? {
     do throws(StoreError) { try body() } catch {
       #expect(error.kind == .denied, "\(error)")
@@ -38,7 +45,7 @@ import Testing
     #expect(resolved.isAbsolute)
   }
 
-  @Test(arguments: [0o770, 0o777, 0o707, 0o720] as [mode_t])
+  @Test(arguments: [0o777, 0o707, 0o772] as [mode_t])
   func `a parent that others can write to is refused and left as it is`(mode: mode_t)
     throws
   {
@@ -51,6 +58,35 @@ import Testing
     _ = denial { () throws(StoreError) in _ = try TrustedPath.makePrivateFolder(parent.appending("new")) }
     #expect(try Stat(parent).permissions.rawValue == mode)
     #expect(try Stat.ofLink(parent.appending("new")) == nil)
+  }
+
+  @Test func `a parent that its group can write to is accepted only if nobody else is in the group`() throws {
+    let parent = root.appending("parent")
+    let folder = try TrustedPath.makePrivateFolder(parent.appending("own"))
+    let group = try Stat(parent).groupID.rawValue
+    #expect(chmod(parent.string, 0o775) == 0)
+    let isPrivate = coffer_has_private_group(parent.string, group)
+    let user = getpwuid(geteuid()).map { String(cString: $0.pointee.pw_name) }
+    let members = getgrgid(group).map { ($0.pointee.gr_mem[0] == nil, String(cString: $0.pointee.gr_name)) }
+    if let user, let members, members == (true, user) {
+      #expect(isPrivate)
+      #expect(try TrustedPath.privateFolder(folder) == folder)
+    } else {
+      print("skipped in part: this user's group has others")
+    }
+    #expect(!coffer_has_private_group(parent.string, group + 1))
+    if geteuid() == 0 {
+      #expect(chown(parent.string, 0, 65534) == 0)
+      #expect(denial { () throws(StoreError) in _ = try TrustedPath.privateFolder(folder) }?.place == parent.string)
+    }
+    // With an access control list the bits of the group are a mask: the list may name others.
+    #expect(chown(parent.string, geteuid(), group) == 0)
+    let python = Process()
+    (python.executableURL, python.arguments) = (URL(filePath: "/usr/bin/python3"), ["-c", Self.list, parent.string])
+    try python.run()
+    python.waitUntilExit()
+    guard python.terminationStatus == 0 else { return print("skipped in part: no access control lists here") }
+    #expect(denial { () throws(StoreError) in _ = try TrustedPath.privateFolder(folder) }?.place == parent.string)
   }
 
   @Test func `a parent that others can read is accepted`() throws {

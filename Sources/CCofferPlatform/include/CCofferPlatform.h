@@ -17,6 +17,11 @@ int coffer_rename_exchange(const char *one, const char *other);
 /// Renews attributes of `path` that the kernel may cache (FUSE, NFS).
 int coffer_refresh_attributes(const char *path);
 
+/// Whether only this process's user can write to `path` by its group: the private group of that name, the user's primary one, without
+/// other members, and no access control list. Debian and Fedora give each user such a group, and the mask 0002. As sshd does there, in
+/// user-group-modes.patch. Users of a directory service are asked for by name alone, so that its administrator is trusted.
+bool coffer_has_private_group(const char *path, gid_t group);
+
 /// Makes [p, p+n), page aligned, read as zeros in a forked child. -1 if the kernel cannot (before Linux 4.14).
 int coffer_wipe_on_fork(void *p, size_t n);
 

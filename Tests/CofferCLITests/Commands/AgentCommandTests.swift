@@ -257,7 +257,7 @@ struct AgentCommandTests {
   }
 
   @Test
-  func `the unit goes through a link of one's own, and not through one in a folder that its group can write to`() throws {
+  func `the unit goes through a link of one's own, and not through one in a folder that others can write to`() throws {
     let home = try Home()
     let file = try home.file("dotfiles/coffer-agent.service", "old\n")
     let folder = home.path + "/nobody/.config/systemd/user"
@@ -267,8 +267,8 @@ struct AgentCommandTests {
     for path in ["nobody", "nobody/.config", "nobody/.config/systemd", "nobody/.config/systemd/user", "dotfiles"] {
       chmod("\(home.path)/\(path)", 0o755)
     }
-    chmod(folder, 0o775)
-    try home.transcript("agent install --replace", err: "mode 0775 lets other users write to a parent folder", exit: 77)
+    chmod(folder, 0o777)
+    try home.transcript("agent install --replace", err: "mode 0777 lets other users write to a parent folder", exit: 77)
     #expect(try home.content("dotfiles/coffer-agent.service") == "old\n")
     chmod(folder, 0o755)
     try home.transcript("agent install --replace --quiet")
