@@ -50,8 +50,8 @@ struct InstallCommand: Command {
   private func install(_ place: Installation, _ context: Context) throws {
     if remove { return try place.remove(json: options.json, context) }
     // A copy of it would come first on PATH, and no upgrade would reach it.
-    guard try prefix != nil || SecondProcess.path() != "/usr/bin/coffer" else {
-      throw Failure.usage("a package has installed this program, its manual and its helpers", try: "--prefix DIR for a copy")
+    guard try SecondProcess.path() != "/usr/bin/coffer" else {
+      throw Failure.usage("a package has installed this program and its helpers", try: "coffer install --git, for git")
     }
     let (program, links, manuals) = (place.program, place.links(keyring: keyring), try place.manuals())
     let scripts = completions ? place.scripts : []
@@ -105,8 +105,8 @@ private struct Installation {
     } else {
       throw Failure.usage("HOME is not set, so there is no ~/.local", try: "--prefix DIR")
     }
-    // They know their files, and a removal would take them away.
-    guard prefix != "/usr" else {
+    // They know their files, and a removal would take them away. /bin may be a link to /usr/bin.
+    guard prefix != "/usr", try FileFacts.isAbsent(bin) || TrustedPath.resolve(bin) != "/usr/bin" else {
       throw Failure.usage("apt and dnf install and remove coffer in /usr", try: "--prefix /usr/local")
     }
   }
