@@ -91,7 +91,7 @@ struct DisplayTests {
     guard Self.find("wl-copy") != nil, let display = try wayland(home) else {
       try Test.skip(without: "sway or wl-clipboard")
     }
-    func content() throws -> String { try home.program(["wl-paste", "--no-newline"])?.out ?? "" }
+    func content() throws -> String { try #require(try home.program(["wl-paste", "--no-newline"])).out }
     try home.transcript("vault get github -qc --clear-after 0")
     #expect(try content() == "grüße 2")
     try home.transcript("vault get github -c --clear-after 1", err: "with wl-copy; cleared in 1 s")
