@@ -59,8 +59,11 @@ extension DefaultsStore {
     let folder = if let home { home.places.defaults } else { try commonFolder() }
     let domain = TestDomain.name(function, fileID)
     do throws(StoreError) { return try opened(domain, in: folder, arguments) } catch {
-      guard error.kind == .damaged else { throw error }
       // Left by an interrupted run or another version. A program would have to keep these files; a test need not.
+      switch error.kind {
+      case .damaged, .newerFormat: break
+      default: throw error
+      }
       for name in [".\(domain).plist.coffer", "\(domain).plist"] { unlink(folder.appending(name).string) }
       return try opened(domain, in: folder, arguments)
     }

@@ -66,7 +66,13 @@ final class ThemeController {
       try Data(repeating: 0x5A, count: 8192).write(to: journal, options: .atomic)
       let third = try DefaultsStore.makeClearedInstance(function: "rubbish")
       #expect(try third.names().isEmpty)
-      try third.removeAll()
+      try third.close()
+      var later = try Data(contentsOf: journal)
+      later[8] = 0xFF  // the format's number
+      try later.write(to: journal, options: .atomic)
+      let fourth = try DefaultsStore.makeClearedInstance(function: "rubbish")
+      #expect(try fourth.names().isEmpty)
+      try fourth.removeAll()
     }
   }
 
