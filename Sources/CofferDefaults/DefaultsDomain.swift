@@ -123,8 +123,9 @@ extension DefaultsEngine {
   func removeDomain() throws(StoreError) {
     // The domain is empty from here on, even if the removal of its files is interrupted.
     try removeAll(prefix: "")
-    try holdingLock(checkingName: true) { (journal) throws(StoreError) in
-      try writable(journal, []) { (state) throws(StoreError) in
+    try foldingAlone { (journal) throws(StoreError) in
+      guard try !Relocation(engine: self).hasMoved(journal) else { throw journal.overtaken }
+      _ = try writable(journal) { (state) throws(StoreError) in
         for name in state.batches.undecidedNames { try state.batches.checkDecided(name, files.list) }
       }
       // Without the list, a power loss must find the domain empty.
@@ -138,12 +139,14 @@ extension DefaultsEngine {
       try journal.memory.mark(.removed)
       try state.withLock { (state) throws(StoreError) in
         (state.seen, state.last) = try journal.beginEpoch(
-          after: state.seen, state.last, list: .none, foldedFrom: nil, survivors: [], writer: writer)
+          after: state.seen, from: JournalMark(end: state.seen.end, last: state.last), list: .none, foldedFrom: nil,
+          survivors: [], writer: writer)
         state.start = state.seen.end
         state.begin(with: ListContent(values: [:], encoding: .xml, fingerprint: .none, isSettled: true))
         state.nextLook = 0
       }
       try remove(files.journal)
+      try remove(files.foldLock)
     }
   }
 

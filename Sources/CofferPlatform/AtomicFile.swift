@@ -42,40 +42,6 @@ package struct AtomicFile {
     try folder?.synchronize()
   }
 
-  /// Like ``replace(with:mode:like:durably:beforeRename:)``, but puts the replaced file back if a program without locks has
-  /// just saved it, or is about to. A file system that cannot exchange files only checks before.
-  ///
-  /// - Parameter isExpected: whether the content was made for a file with this status, links not followed; nil for no file.
-  /// - Returns: false if it was made for another file, which stays.
-  package func exchange(
-    with bytes: RawSpan, mode: UInt32, like: FileStatus?, beforeRename: (FileStatus) throws(StoreError) -> Void,
-    isExpected: (FileStatus?) throws(StoreError) -> Bool
-  ) throws(StoreError) -> Bool {
-    let folder = try OpenFolder(of: path, calls)
-    var file = try UnfinishedFile(for: self)
-    do {
-      let status = try file.write(bytes, mode, like)
-      try beforeRename(status)
-      let found = try FileStatus(ofLinkAt: path)
-      guard try isExpected(found), try file.exchange(isThere: found != nil) else {
-        file.discard()
-        return false
-      }
-    } catch {
-      file.discard()
-      throw error
-    }
-    calls.reached?(.listReplaced)
-    // Later failures leave the replaced file under its name. A second check puts back a file saved since.
-    var isOurs = try file.former(isExpected)
-    let synced = Result { () throws(StoreError) in if isOurs { try folder.synchronize() } }
-    if isOurs { isOurs = try file.former(isExpected) }
-    if !isOurs { try file.putBack() }
-    file.discard()
-    try synced.get()
-    return isOurs
-  }
-
   /// Makes a file where there is none. It appears whole, and is durable on return.
   ///
   /// - Throws: ``StoreError`` `.alreadyExists`, `.noSpace`, `.readOnly`, `.denied`, `.io`; nothing was made then.
@@ -97,6 +63,74 @@ package struct AtomicFile {
   package static func synchronizeFolder(of path: FilePath, _ calls: SystemCalls) throws(StoreError) {
     try OpenFolder(of: path, calls).synchronize()
   }
+}
+
+/// A new file that takes another one's place in steps, so that its user can hold a lock for those alone that write nothing.
+///
+/// It puts the replaced file back if a program without locks has just saved it, or is about to. A file system that cannot
+/// exchange files only checks before.
+package struct FileExchange: ~Copyable {
+  /// The new file.
+  package let status: FileStatus
+  private let target: AtomicFile
+  private let folder: OpenFolder
+  private var file: UnfinishedFile
+
+  /// Writes `bytes` to a new file beside `target`, durably; see ``AtomicFile/replace(with:mode:like:durably:beforeRename:)``.
+  package init(
+    _ target: AtomicFile, with bytes: RawSpan, mode: UInt32, like: FileStatus?
+  ) throws(StoreError) {
+    let folder = try OpenFolder(of: target.path, target.calls)
+    var file = try UnfinishedFile(for: target)
+    let written = Result { () throws(StoreError) in try file.write(bytes, mode, like) }
+    if case .failure = written { file.discard() }
+    status = try written.get()
+    self.target = target
+    self.folder = folder
+    self.file = file
+  }
+
+  /// Exchanges the two files, and looks at the replaced one, which keeps the new one's name until ``finish(_:)``.
+  ///
+  /// - Parameter isExpected: whether the content was made for a file with this status, links not followed; nil for no file.
+  /// - Returns: false if it was made for another file, which stays.
+  package mutating func exchange(_ isExpected: (FileStatus?) throws(StoreError) -> Bool) throws(StoreError) -> Bool {
+    do {
+      let found = try FileStatus(ofLinkAt: target.path)
+      guard try isExpected(found), try file.exchange(isThere: found != nil) else {
+        file.discard()
+        return false
+      }
+    } catch {
+      file.discard()
+      throw error
+    }
+    target.calls.reached?(.listReplaced)
+    // Later failures leave the replaced file under its name.
+    if try file.former(isExpected) { return true }
+    try file.putBack()
+    file.discard()
+    return false
+  }
+
+  /// Makes the exchange durable.
+  package func synchronize() throws(StoreError) { try folder.synchronize() }
+
+  /// Looks at the replaced file again, which a program that had it open may have saved since, and removes or puts it back.
+  ///
+  /// - Returns: whether the new file is still in place.
+  package mutating func finish(_ isExpected: (FileStatus?) throws(StoreError) -> Bool) throws(StoreError) -> Bool {
+    let found = try FileStatus(ofLinkAt: target.path)
+    let isThere = found?.isSameFile(as: status) ?? false
+    let isOurs = try file.former(isExpected)
+    // What another program has put in the new file's place since is newer than both.
+    if !isOurs, isThere { try file.putBack() }
+    file.discard()
+    return isOurs && isThere
+  }
+
+  /// Removes the new file, or the replaced one.
+  package mutating func discard() { file.discard() }
 }
 
 /// A folder held open, so that making its changed names durable can hardly fail.

@@ -39,11 +39,23 @@ package enum FileLock {
     guard result == 0 else { throw StoreError(errno: -result, "lock the file", place: place) }
   }
 
-  package static func busy(_ place: FilePath, _ holder: UInt32?, _ patience: Duration = patience) -> StoreError {
-    let who = holder.map { "process \($0)" } ?? "another process"
-    return StoreError(
-      .busy, "\(who) has held the lock for \(patience.inWords)", place: place.string,
-      cure: "let that process go on or end it, then try again; nothing was changed")
+  /// - Parameter doing: what the holder does; by default it has held the lock for `patience`.
+  package static func busy(
+    _ place: FilePath, _ holder: UInt32?, _ patience: Duration = patience, doing: String? = nil
+  ) -> StoreError {
+    StoreError(
+      .busy, "\(name(of: holder)) \(doing ?? "has held the lock for \(patience.inWords)")", place: place.string,
+      cure: "let it go on or end it, then try again; nothing was changed")
+  }
+
+  private static func name(of holder: UInt32?) -> String {
+    guard let holder else { return "another process" }
+    if holder == UInt32(bitPattern: getpid()) { return "another thread of this process" }
+    // A process chooses its name itself.
+    let name = KernelFile.text("/proc/\(holder)/comm")?.filter {
+      $0.isASCII && ($0.isLetter || $0.isNumber || "-_.".contains($0))
+    }
+    return name.map { "\($0) (process \(holder))" } ?? "process \(holder)"
   }
 }
 

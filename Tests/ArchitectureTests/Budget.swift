@@ -1,9 +1,9 @@
 /// Limits of Coffer's size and entanglement. A change that needs more raises a figure here, in its own commit.
 enum Budget {
   // Lines of .swift, .c and .h; code lines are neither blank nor only a comment.
-  static let sourceLines = 81_400
+  static let sourceLines = 82_000
   static let codeLines = 63_300
-  static let testLines = 72_500
+  static let testLines = 72_900
   static let largestTarget = 19_300
   /// The code that keeps a thief from learning anything and detects edits.
   static let trustedCoreLines = 8_000
@@ -22,9 +22,9 @@ enum Budget {
   static let layeredStoreRequirements = 4
 
   static let trackedFiles = 2_000
-  static let commentWords = 140_700
+  static let commentWords = 142_000
   /// Clauses in the comments of Sources that begin with what, who or whoever.
   static let clauses = 40
   static let linesOver130 = 2
-  static let markdownWords = 59_300
+  static let markdownWords = 59_700
 }

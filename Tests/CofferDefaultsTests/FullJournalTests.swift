@@ -31,7 +31,15 @@ struct FullJournalTests {
       }
       #expect(refusal == Self.tooLarge)
     }
-    #expect(kind { try store.save(.data(Data(count: 64)), for: "one more") } == Self.tooLarge)
+  }
+
+  @Test func `a write to a full journal folds it first`() throws {
+    let folder = try TemporaryFolder()
+    let store = try folder.open(isShared: false, calls: calls)
+    try fill(store)
+    try store.save(.data(Data(count: 64)), for: "one more")
+    #expect(try PropertyList.decode(folder.bytes(of: "d.plist")).values["fill"] != nil)
+    try expectWrites(folder, store)
   }
 
   private func expectWrites(_ folder: TemporaryFolder, _ store: DefaultsStore) throws {
@@ -77,8 +85,8 @@ struct FullJournalTests {
     try store.engine.holdingLock { (journal) throws(StoreError) in
       try store.engine.state.withLock { (state) throws(StoreError) in
         (state.seen, state.last) = try journal.beginEpoch(
-          after: state.seen, state.last, list: state.list, foldedFrom: nil, survivors: state.batches.records,
-          writer: store.engine.writer)
+          after: state.seen, from: JournalMark(end: state.seen.end, last: state.last), list: state.list, foldedFrom: nil,
+          survivors: state.batches.records, writer: store.engine.writer)
       }
     }
     let next = try folder.open(isShared: false, calls: calls)

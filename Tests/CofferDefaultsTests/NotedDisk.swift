@@ -7,7 +7,7 @@ import SystemPackage
 @testable import CofferDefaults
 
 final class NotedDisk: Sendable {
-  enum Event: Equatable {
+  enum Event: Hashable {
     /// Bytes behind the header were written.
     case record
     case sync

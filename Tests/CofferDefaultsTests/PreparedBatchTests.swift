@@ -241,19 +241,26 @@ struct PreparedBatchTests {
 
   @Test func `a journal that is full for writes has room for the outcome of a transaction that it took`() throws {
     let folder = try TemporaryFolder()
-    let store = try folder.open(isShared: false)
+    var calls = SystemCalls()
+    // Folds fail once there is a list.
+    calls.exchange = { _, _ in -EIO }
+    let store = try folder.open(isShared: false, calls: calls)
     try store.save(.string("before"), for: "a")
     try store.synchronize()
     let prepared = Record.Prepared(id: .random(), place: "x", changes: [("a", .string("after"))])
     // Its own room, and that of a fold's remainder.
     let room = 2 * Record.prepare(prepared).count
-    // Filled by hand, as a journal is eventually if folds fail.
+    // Filled by hand, as a journal is eventually.
     try store.engine.holdingLock { (journal) throws(StoreError) in
       try store.engine.state.withLock { (state) throws(StoreError) in
         let free = JournalLayout.capacity - JournalLayout.keptForOutcomes - state.seen.end
+        let check = state.last.check
         (state.seen, state.last) = try journal.append(
-          free - room, after: state.seen, keeping: JournalLayout.keptForOutcomes
-        ) { _ in RecordLink(check: state.last.check, count: free - room) }
+          free - room, after: state.seen, upTo: JournalLayout.capacity, keeping: JournalLayout.keptForOutcomes
+        ) { buffer in
+          buffer.storeBytes(of: check.littleEndian, toByteOffset: 4, as: UInt32.self)
+          return RecordLink(check: check, count: free - room)
+        }
       }
     }
     let long = PlainForm.string(String(repeating: "x", count: room))

@@ -35,6 +35,8 @@
 #define ERROR 15
 #define DIES 16
 #define END 17
+#define FOLD 18
+#define UNFOLD 19
 
 #define LOCAL Pprocess
 #include "Steps.h"
@@ -45,6 +47,8 @@
 #define DROP 3
 byte plain = 0, prepared = 0;
 byte plainLock = 0;
+/* The right to fold, under which alone batches are prepared and settled. It is taken before the journal's lock. */
+byte foldLock = 0;
 
 /* The vault as readers see it: the secret's value, and the outcome of each transaction. */
 #define NONE 0
@@ -337,18 +341,29 @@ inline decide(p, wanted) {
 #endif
 }
 
+inline unlock(p) {
+  STEP(p, UNLOCK, true, plainLock = 0);
+  STEP(p, UNFOLD, true, foldLock = 0)
+}
+
+/* Where another process folds, nothing is done. */
+inline foldIfFree(p) {
+  STEP(p, FOLD, true, found = (foldLock == 0); foldLock = (foldLock == 0 -> p : foldLock))
+}
+
 inline deny(p) {
   STEP(p, APPEND, true, record(DROP, p); denied[p] = true);
-  STEP(p, UNLOCK, true, plainLock = 0);
+  unlock(p);
   ANSWERS(p, ERROR)
 }
 
 inline transact(p) {
   TOLD(p, TRANSACT, !began[p], began[p] = true);
+  STEP(p, FOLD, foldLock == 0, foldLock = p);
   STEP(p, LOCK, plainLock == 0, plainLock = p);
   resolve(p);
   if
-  :: prepared != 0 -> STEP(p, UNLOCK, true, plainLock = 0); ANSWERS(p, ERROR)
+  :: prepared != 0 -> unlock(p); ANSWERS(p, ERROR)
   :: else ->
      STEP(p, APPEND, true, record(PREPARED, p));
 #ifndef EARLY_VAULT
@@ -372,7 +387,7 @@ inline transact(p) {
      if
      :: how == UNKNOWN ->
         QUIET(how = WAS_MADE);
-        STEP(p, UNLOCK, true, plainLock = 0);
+        unlock(p);
         ANSWERS(p, ERROR)
      :: how == WAS_NOT -> QUIET(how = WAS_MADE); deny(p)
      :: else ->
@@ -381,7 +396,7 @@ inline transact(p) {
         decide(p, FORGOTTEN);
 #endif
         STEP(p, SYNC, true, syncJournal(); complete = p);
-        STEP(p, UNLOCK, true, plainLock = 0);
+        unlock(p);
 #ifndef FORGET_EARLY
         decide(p, FORGOTTEN);
 #endif
@@ -402,7 +417,15 @@ inline touch(p) {
   TOLD(p, TOUCH, prepared != 0, skip);
 #endif
   STEP(p, LOCK, plainLock == 0, plainLock = p);
-  resolve(p);
+  if
+  :: prepared != 0 ->
+     foldIfFree(p);
+     if
+     :: found -> QUIET(found = NONE); resolve(p); STEP(p, UNFOLD, true, foldLock = 0)
+     :: else
+     fi
+  :: else
+  fi;
 #if defined(REPLAY) || defined(ACCEPT)
   STEP(p, APPEND, true, skip);
 #endif
@@ -410,7 +433,8 @@ inline touch(p) {
   ANSWERS(p, OK)
 }
 
-/* The stores are opened: the journal is looked at under its lock, batches that are prepared are settled, then the vault is opened. */
+/* The stores are opened: the journal is looked at under its lock, batches that are prepared are settled unless another process folds, then
+ * the vault is opened. */
 inline start(p) {
 #ifdef REPLAY
   TOLD(p, START, starts < 5, starts++; alive[p] = true);
@@ -422,8 +446,18 @@ inline start(p) {
   STEP(p, UNLOCK, true, plainLock = 0);
 #endif
   STEP(p, LOCK, plainLock == 0, plainLock = p);
-  resolve(p);
+  QUIET(id = prepared);
   STEP(p, UNLOCK, true, plainLock = 0);
+  if
+  :: id != 0 ->
+     QUIET(id = 0);
+     foldIfFree(p);
+     if
+     :: found -> QUIET(found = NONE); STEP(p, LOCK, plainLock == 0, plainLock = p); resolve(p); unlock(p)
+     :: else
+     fi
+  :: else
+  fi;
 #ifndef AGENT
   QUIET(recover(); holds[p] = true);
 #endif
@@ -514,6 +548,7 @@ inline leave(p) {
   holds[p] = false;
   looks[p] = false;
   plainLock = (plainLock == p -> 0 : plainLock);
+  foldLock = (foldLock == p -> 0 : foldLock);
   vaultLock = (vaultLock == p -> 0 : vaultLock);
   question[p] = SILENT;
   wants[p] = NOTHING;

@@ -88,9 +88,11 @@ extension DefaultsEngine {
     let epoch = state.seen.epoch
     let surviving = records.reduce(0) { $0 + ($1.kind == .prepare ? $1.count : 0) }
     let kept = records.allSatisfy(\.endsTransaction) ? 0 : state.keptBytes + surviving
+    let capacity = mayFold ? JournalLayout.capacity : JournalLayout.capacityForWrites
     let last = state.last
-    (state.seen, state.last) = try journal.append(records.reduce(0) { $0 + $1.count }, after: state.seen, keeping: kept) {
-      buffer in
+    (state.seen, state.last) = try journal.append(
+      records.reduce(0) { $0 + $1.count }, after: state.seen, upTo: capacity, keeping: kept
+    ) { buffer in
       Record.encode(records, into: buffer, epoch: epoch, after: last, writer: writer)
     }
     for record in records { state.apply(record) }

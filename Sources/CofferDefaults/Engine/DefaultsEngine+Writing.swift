@@ -8,12 +8,10 @@ extension DefaultsEngine {
   @inline(__always)
   func save(_ form: PlainForm?, for name: String) throws(StoreError) {
     if let form { try StorableForm.check(form, for: name) }
-    try holdingLock { (journal) throws(StoreError) in
-      let needsFold = try writable(journal, [name]) { (state) throws(StoreError) in
-        try write(form, name, &state, journal)
-      }
-      if needsFold { Fold(engine: self).quietly(journal) }
+    let needsFold = try writing { (journal) throws(StoreError) in
+      try writable(journal, [name]) { (state) throws(StoreError) in try write(form, name, &state, journal) }
     }
+    if needsFold { Fold(engine: self).soon() }
     idle.wrote(self)
   }
 
@@ -22,20 +20,19 @@ extension DefaultsEngine {
   func update(
     _ name: String, beneath: () throws(StoreError) -> PlainForm?, _ body: (PlainForm?) throws(StoreError) -> PlainForm?
   ) throws(StoreError) {
-    try holdingLock { (journal) throws(StoreError) in
+    let needsFold = try writing { (journal) throws(StoreError) -> Bool? in
       let stored = try writable(journal, [name]) { (state) throws(StoreError) in
         try ForeignChanges(engine: self).rereadIfChanged(&state, patiently: true)
         return state.values[name]
       }
+      guard let stored else { return nil }
       let old = if let stored { stored } else { try beneath() }
       let new = try Reentrancy.inside { () throws(StoreError) in try body(old) }
-      if stored == nil, new == old { return }
+      if stored == nil, new == old { return false }
       if let new { try StorableForm.check(new, for: name) }
-      let needsFold = try writable(journal, [name]) { (state) throws(StoreError) in
-        try write(new, name, &state, journal)
-      }
-      if needsFold { Fold(engine: self).quietly(journal) }
+      return try writable(journal, [name]) { (state) throws(StoreError) in try write(new, name, &state, journal) }
     }
+    if needsFold { Fold(engine: self).soon() }
     idle.wrote(self)
   }
 
@@ -44,26 +41,24 @@ extension DefaultsEngine {
   ) throws(StoreError) {
     if changes.isEmpty, !isWritable { return try PreparedBatches(engine: self).compare(expectations, then: nil) }
     for change in changes { if let form = change.form { try StorableForm.check(form, for: change.name) } }
-    try holdingLock { (journal) throws(StoreError) in
-      let needsFold = try writable(journal, changes.map(\.name) + expectations.keys) { (state) throws(StoreError) in
+    let needsFold = try writing { (journal) throws(StoreError) in
+      try writable(journal, changes.map(\.name) + expectations.keys) { (state) throws(StoreError) in
         let effective = try effects(of: changes, if: expectations, &state)
         guard !effective.isEmpty else { return false }
         try append(.write(effective, cause), &state, journal)
         return wantsFold(state)
       }
-      if needsFold { Fold(engine: self).quietly(journal) }
     }
+    if needsFold { Fold(engine: self).soon() }
     idle.wrote(self)
   }
 
   func removeAll(prefix: String) throws(StoreError) {
-    try holdingLock { (journal) throws(StoreError) in
-      try writable(journal, []) { (state) throws(StoreError) in
+    try writing { (journal) throws(StoreError) in
+      try writable(journal, state.withLock { $0.batches.undecidedNames.filter { $0.rest(after: prefix) != nil } }) {
+        (state) throws(StoreError) in
         try ForeignChanges(engine: self).rereadIfChanged(&state, patiently: true)
         let names = state.values.keys.filter { $0.rest(after: prefix) != nil }
-        // Only an open batch may have these names.
-        let undecided = state.batches.undecidedNames.filter { $0.rest(after: prefix) != nil }
-        for name in names + undecided { try state.batches.checkDecided(name, files.list) }
         if !names.isEmpty { try append(.write(names.map { ($0, nil) }), &state, journal) }
       }
     }
@@ -72,11 +67,33 @@ extension DefaultsEngine {
 
   // MARK: Steps
 
-  /// `body` gets an up-to-date state in which no open batch names any of `names`.
+  /// Runs `body` as the only writer. If the journal is full, or `body` returns nil because of an open batch, it runs again
+  /// with the right to fold.
+  @inline(__always)
+  private func writing<Result>(_ body: (Journal) throws(StoreError) -> Result?) throws(StoreError) -> Result {
+    do throws(StoreError) {
+      if let result = try holdingLock(body) { return result }
+    } catch {
+      try makeRoom(after: error)
+    }
+    if let result = try foldingAlone(body) { return result }
+    throw FileLock.busy(files.list, nil, doing: "is settling a transaction")
+  }
+
+  /// Folds a full journal; throws `error` if it has another reason, or if the fold fails.
+  @inline(never)
+  func makeRoom(after error: StoreError) throws(StoreError) {
+    guard error.kind == .tooLarge(limit: JournalLayout.capacity), error.place == files.journal.string else { throw error }
+    do throws(StoreError) { try Fold(engine: self).synchronize() } catch let obstacle {
+      throw StoreError(error.kind, error.what, place: error.place, cure: error.cure, underlying: obstacle)
+    }
+  }
+
+  /// `body` gets an up-to-date state in which no open batch names any of `names`. Nil if that takes the right to fold.
   @inline(__always)
   func writable<Result>(
-    _ journal: Journal, _ names: @autoclosure () -> [String], _ body: (inout EngineState) throws(StoreError) -> Result
-  ) throws(StoreError) -> Result {
+    _ journal: Journal, _ names: @autoclosure () -> [String] = [], _ body: (inout EngineState) throws(StoreError) -> Result
+  ) throws(StoreError) -> Result? {
     let early = try state.withLock { (state) throws(StoreError) -> Result? in
       try refresh(&state)
       guard try !journal.isReplaced(state.seen, state.last) else { throw journal.overtaken }
@@ -85,9 +102,13 @@ extension DefaultsEngine {
     if let early { return early }
     // This process has the lock, so the maker of prepared batches has died. Only the current journal settles them.
     guard try !Relocation(engine: self).hasMoved(journal) else { throw journal.overtaken }
-    try PreparedBatches(engine: self).resolve(journal)
-    return try state.withLock { (state) throws(StoreError) in
-      for name in names() { try state.batches.checkDecided(name, files.list) }
+    let isSettled = try foldingIfFree { () throws(StoreError) in try PreparedBatches(engine: self).resolve(journal) } != nil
+    let names = names()
+    return try state.withLock { (state) throws(StoreError) -> Result? in
+      for name in names {
+        try state.batches.checkDecided(name, files.list)
+        if !isSettled, state.batches.isUndecided(name) { return nil }
+      }
       return try body(&state)
     }
   }

@@ -6,8 +6,8 @@ internal import SystemPackage
 
 /// One property list and its journal, shared by all stores of this process that have it open.
 ///
-/// Three locks, always in this order: `writing` (this process's threads), the journal's file lock (the processes), `state`
-/// (the memory; held for microseconds). Readers take only the last.
+/// Locks, always in this order: the right to fold (see ``folding(_:)``), `writing` (this process's threads), the journal's
+/// file lock (the processes), `state` (the memory; held for microseconds). Readers take only the last.
 final class DefaultsEngine: Sendable {
   /// The opened path. Its links may later lead elsewhere.
   let origin: FilePath
@@ -22,6 +22,8 @@ final class DefaultsEngine: Sendable {
   let observation = EngineObservation()
   let isReadOnly: Bool
   let deciding = Deciding()
+  /// The number of the thread with the right to fold; else zero.
+  let foldingThread = Atomic<UInt64>(0)
   private let process = ProcessMark.current
   private static let instances = Atomic<UInt32>(0)
   static var lastInstance: UInt32 { instances.load(ordering: .relaxed) }
@@ -52,23 +54,16 @@ final class DefaultsEngine: Sendable {
     try readForTheFirstTime(until: deadline)
   }
 
-  /// Also repairs a damaged list if the policy allows it, and learns open outcomes.
+  /// Also repairs a damaged list if the policy allows it, and completes what dead processes left. Others that do so now are
+  /// not waited for.
   private func readForTheFirstTime(until deadline: LockDeadline) throws(StoreError) {
     guard isWritable else { return try read() }
-    try holdingLock(until: deadline) { (journal) throws(StoreError) in
-      do throws(StoreError) { try read() } catch {
-        guard try ListRepair(engine: self).healLocked(after: error, journal) else { throw error }
-        try read()
-      }
-      try PreparedBatches(engine: self).resolve(journal)
-      let journalBytes = state.withLock { $0.spentBytes }
-      if journalBytes >= Self.foldAtOpen { Fold(engine: self).quietly(journal) }
-      Fold(engine: self).finishScrubbing(journal)
+    do throws(StoreError) { try holdingLock(until: deadline) { (_) throws(StoreError) in try read() } } catch {
+      guard try ListRepair(engine: self).heal(after: error) else { throw error }
+      try holdingLock(until: deadline) { (_) throws(StoreError) in try read() }
     }
+    try Fold(engine: self).tidyUp()
   }
-
-  /// Above this, one fold is cheaper than a replay by every process.
-  private static var foldAtOpen: Int { JournalLayout.foldAt / 4 }
 
   private func read() throws(StoreError) {
     try state.withLock { (state) throws(StoreError) in

@@ -16,7 +16,7 @@ struct EngineState: ~Copyable {
   var foldAt = JournalLayout.foldAt
 
   /// The bytes that a fold frees.
-  var spentBytes: Int { seen.end - batches.preparedBytes }
+  var spentBytes: Int { seen.end - start - batches.preparedBytes }
   /// Room for outcomes, and for the records that a fold keeps.
   var keptBytes: Int { JournalLayout.keptForOutcomes + batches.preparedBytes }
 

@@ -1,11 +1,12 @@
 internal import CofferPlatform
 internal import CofferStorage
-internal import Dispatch
 internal import FoundationEssentials
 internal import Synchronization
 internal import SystemPackage
 
 /// Writes the journal's changes into the property list, where Foundation and editors see them.
+///
+/// Whatever waits for a disk happens without the writers' lock; they append meanwhile. `Tests/Models/fold.py` has the rules.
 struct Fold {
   let engine: DefaultsEngine
 
@@ -18,13 +19,7 @@ struct Fold {
   /// - Throws: ``/CofferPlatform/StoreError`` `.noSpace`, `.io`, `.busy` and others that leave every value stored;
   ///   `.damaged`, `.readOnly`, `.closed`, `.moved`.
   func synchronize(scrubbing: Bool = false, telling: Bool = true) throws(StoreError) {
-    do {
-      try engine.holdingLock(checkingName: true, keepingRemoved: true, telling: telling) { (journal) throws(StoreError) in
-        if try journal.memory.use != .removed { try run(journal, scrubbing: scrubbing) }
-      }
-    } catch {
-      throw unfolded(error)
-    }
+    do { try run(scrubbing: scrubbing, telling: telling) } catch { throw unfolded(error) }
   }
 
   /// A failed fold loses no value, so an error of the system or the lock must not claim that nothing was changed.
@@ -37,49 +32,60 @@ struct Fold {
   }
 
   /// A failure loses no acknowledged value: the journal keeps growing, and ``synchronize(scrubbing:)``, or a write to a full
-  /// journal, reports the obstacle.
-  func quietly(_ journal: Journal) {
-    do { try run(journal) } catch {
+  /// journal, reports the obstacle. While another one folds, nothing is done.
+  func quietly() {
+    do { _ = try engine.foldingIfFree { () throws(StoreError) in try run(telling: false) } } catch {
       engine.state.withLock { $0.foldAt = $0.spentBytes + JournalLayout.foldAt }
     }
   }
 
-  private struct Plan {
+  /// After a write without the right to fold. A thread of its own folds, if there may be one.
+  func soon() {
+    if !engine.idle.foldNow(engine) { quietly() }
+  }
+
+  private enum Step {
+    case done, again
+    case planned(Plan)
+  }
+
+  struct Plan {
+    let place: FilePath
+    let journal: Journal
+    /// The records up to here are folded.
+    let word: JournalWord
+    let mark: JournalMark
     let values: [String: PlainForm]
     let encoding: PropertyList.Encoding
     let list: ListFingerprint
-    /// Nil if somebody else changed the list since the last fold.
-    let pureWord: JournalWord?
+    /// Whether nobody else changed the list since the last fold.
+    let isPure: Bool
+    let batches: Set<TransactionID>
   }
 
-  func run(_ journal: Journal, scrubbing: Bool = false) throws(StoreError) {
-    let begin = CoarseClock.now()
+  private func run(scrubbing: Bool = false, telling: Bool) throws(StoreError) {
+    // No file is made for the lock either.
+    if let journal = engine.state.withLock({ $0.journal }), try Relocation(engine: engine).isRemovedForGood(journal) { return }
     for _ in 0..<Self.attempts {
-      guard let plan = try plan(journal, evenIfEmpty: scrubbing) else { return try tidy(journal) }
-      guard let list = try write(plan, journal) else { continue }  // Another program rewrote the list meanwhile.
-      // These batches' records are the last to name them.
-      PreparedBatches(engine: engine).forgetFinished()
-      try empty(journal, plan, list)
-      try tidy(journal)
-      try journal.memory.store(CoarseClock.now() - begin, .foldTime)
-      let isPending = plan.values[ReservedName.scrubPending] != nil
-      guard scrubbing || isPending else { return }
-      try journal.scrub(outside: journal.word())
-      guard isPending else { return }
-      try engine.state.withLock { (state) throws(StoreError) in
-        try engine.append(.write([(ReservedName.scrubPending, nil)]), &state, journal)
+      let isDone = try engine.folding { () throws(StoreError) in
+        try finishUnfinished()
+        let begin = CoarseClock.now()
+        switch try plan(evenIfEmpty: scrubbing, telling) {
+        case .done: return true
+        case .again: return false
+        case .planned(let plan):
+          guard try write(plan) else { return false }
+          try plan.journal.completeFold()
+          try plan.journal.memory.storeNoExchange()
+          try plan.journal.memory.store(CoarseClock.now() - begin, .foldTime)
+          return try scrub(plan, scrubbing)
+        }
       }
-      // Removes the mark from the list too.
-      return try run(journal)
+      if isDone { return try tidy() }
     }
     throw StoreError(
       .busy, "another program keeps rewriting the property list", place: engine.files.list.string,
       cure: "end that program and try again; every value is safe in the journal")
-  }
-
-  /// The next fold meets a failure again, and `doctor` reports readable remains.
-  func finishScrubbing(_ journal: Journal) {
-    if engine.state.withLock({ $0.values[ReservedName.scrubPending] != nil }) { quietly(journal) }
   }
 
   private static var attempts: Int { 8 }
@@ -101,87 +107,125 @@ struct Fold {
     }
   }
 
-  private func plan(_ journal: Journal, evenIfEmpty: Bool) throws(StoreError) -> Plan? {
-    do { return try engine.writable(journal, []) { (state) throws(StoreError) in try plan(&state, journal, evenIfEmpty) } } catch
-    {
-      guard try ListRepair(engine: engine).healLocked(after: error, journal) else { throw error }
-      return try engine.writable(journal, []) { (state) throws(StoreError) in try plan(&state, journal, evenIfEmpty) }
+  // MARK: Under the writers' lock
+
+  private func plan(evenIfEmpty: Bool, _ telling: Bool) throws(StoreError) -> Step {
+    let place = engine.files.list
+    return try engine.holdingLock(checkingName: true, keepingRemoved: true, telling: telling) { (journal) throws(StoreError) in
+      if try journal.memory.use == .removed { return .done }
+      // Another journal, or another lock, is at work.
+      guard engine.files.list == place, try !isUnfinished(journal) else { return .again }
+      let plan: Plan?
+      do throws(StoreError) { plan = try planned(place, journal, evenIfEmpty) } catch {
+        guard try ListRepair(engine: engine).healLocked(after: error, journal) else { throw error }
+        plan = try planned(place, journal, evenIfEmpty)
+      }
+      return plan.map(Step.planned) ?? .done
     }
   }
 
-  private func plan(_ state: inout EngineState, _ journal: Journal, _ evenIfEmpty: Bool) throws(StoreError) -> Plan? {
-    try ForeignChanges(engine: engine).rereadIfChanged(&state, patiently: true)
-    guard evenIfEmpty || state.isJournalled || state.values[ReservedName.scrubPending] != nil else { return nil }
-    let isPure = try journal.memory.list == state.list
-    return Plan(
-      values: state.values, encoding: state.encoding, list: state.list, pureWord: isPure ? state.seen : nil)
+  private func planned(_ place: FilePath, _ journal: Journal, _ evenIfEmpty: Bool) throws(StoreError) -> Plan? {
+    let plan = try engine.writable(journal) { (state) throws(StoreError) -> Plan? in
+      try ForeignChanges(engine: engine).rereadIfChanged(&state, patiently: true)
+      guard evenIfEmpty || state.isJournalled || state.values[ReservedName.scrubPending] != nil else { return nil }
+      return Plan(
+        place: place, journal: journal, word: state.seen, mark: JournalMark(end: state.seen.end, last: state.last),
+        values: state.values, encoding: state.encoding, list: state.list, isPure: try journal.memory.list == state.list,
+        batches: state.batches.ids)
+    }
+    return plan ?? nil
   }
 
-  /// Nil if the list is no longer the plan's.
-  private func write(_ plan: Plan, _ journal: Journal) throws(StoreError) -> ListFingerprint? {
+  /// Runs `body` unless another journal, list or epoch than the plan's counts by now.
+  private func following(
+    _ plan: Plan, _ body: (inout EngineState) throws(StoreError) -> Bool
+  ) throws(StoreError) -> Bool {
+    try engine.holdingLock(checkingName: true, keepingRemoved: true, telling: false) { (journal) throws(StoreError) in
+      guard journal === plan.journal, engine.files.list == plan.place, try journal.memory.use == .current else { return false }
+      return try engine.state.withLock { (state) throws(StoreError) in
+        try engine.refresh(&state)
+        guard try !journal.isReplaced(state.seen, state.last) else { throw journal.overtaken }
+        // Other batches can only come from a process with another lock, because somebody removed the lock's file.
+        guard state.seen.epoch == plan.word.epoch, state.batches.ids.isSubset(of: plan.batches) else { return false }
+        return try body(&state)
+      }
+    }
+  }
+
+  // MARK: Without it
+
+  /// False if the fold must begin again.
+  private func write(_ plan: Plan) throws(StoreError) -> Bool {
     let data = PropertyList.encode(plan.values, as: plan.encoding)
-    // After a power loss the journal must not hold less than the new list: a part of it, replayed over the list, would
-    // restore old values.
-    try journal.synchronize()
-    let old = try FileStatus(at: engine.files.list)
+    let old = try FileStatus(at: plan.place)
     let mode = old?.permissions ?? 0o600
     // A copy, not a second name: Foundation rewrites the list in place.
-    let draft = engine.files.draft(of: journal.file)
+    let draft = engine.files.draft(of: plan.journal.file)
     try AtomicFile(engine.files.lastGood, draft: draft, calls: engine.calls).replace(
       with: data.bytes, mode: mode, like: old, durably: false)
-    var list: ListFingerprint?
-    let isMade = try AtomicFile(engine.files.list, draft: draft, calls: engine.calls).exchange(
-      with: data.bytes, mode: mode, like: old,
-      beforeRename: { (new) throws(StoreError) in
-        engine.calls.reached?(.listWritten)
-        // Another journal at the name is folded under another lock: one fold would replace the other's list with an older
-        // one.
-        if try Relocation(engine: engine).hasMoved(journal) { throw journal.overtaken }
-        // A moment later another program's file may be at the path.
-        list = ListFingerprint(new)
-      },
-      isExpected: { found in
-        guard ListFingerprint(found) == plan.list else { return false }
-        // A concurrent look need not read it, and must not take this process's writes for another's.
-        if let list { engine.state.withLock { $0.list = list } }
-        return true
-      })
-    return isMade ? list : nil
-  }
-
-  private func empty(_ journal: Journal, _ plan: Plan, _ list: ListFingerprint) throws(StoreError) {
-    try engine.state.withLock { (state) throws(StoreError) in
-      guard try !journal.isReplaced(state.seen, state.last) else { throw journal.overtaken }
-      try beginEpoch(&state, journal, on: list, foldedFrom: plan.pureWord)
-      state.list = list
-      state.listIsSettled = true
-      state.isJournalled = false
-      state.foldAt = JournalLayout.foldAt
+    try plan.journal.memory.noteFoldStep()
+    let target = AtomicFile(plan.place, draft: draft, calls: engine.calls)
+    var file = try FileExchange(target, with: data.bytes, mode: mode, like: old)
+    engine.calls.reached?(.listWritten)
+    try plan.journal.memory.noteFoldStep()
+    try plan.journal.memory.storeExchange(of: plan.list, for: ListFingerprint(file.status), in: plan.word.epoch)
+    // After a power loss the journal must not hold less than the new list: a part of it, replayed over the list, would
+    // restore old values. Nor may it be without the note of the exchange.
+    try plan.journal.synchronize()
+    guard try exchange(&file, plan) else {
+      file.discard()
+      return false
     }
-    engine.calls.reached?(.journalEmptied)
-    // Only then may new records replace the old ones on the disk.
-    try journal.synchronize()
+    try plan.journal.memory.noteFoldStep()
+    let synced = Result { () throws(StoreError) in try file.synchronize() }
+    try plan.journal.memory.noteFoldStep()
+    // The list has these batches.
+    if case .success = synced { PreparedBatches(engine: engine).forgetFinished() }
+    let isFolded = try finish(&file, plan, synced)
+    // For another journal's fold the list may stay; what another program saved in the old one counts.
+    if !isFolded { _ = try file.finish { ListFingerprint($0) == plan.list } }
+    return isFolded
   }
 
-  /// Frees a long journal that has nothing for the list, because batches were dropped or a fold put kept records last.
-  private func tidy(_ journal: Journal) throws(StoreError) {
-    try journal.completeFold()
-    let isLong = try engine.state.withLock { (state) throws(StoreError) in
-      guard state.spentBytes >= JournalLayout.foldAt else { return false }
-      let isPure = try journal.memory.list == state.list
-      try beginEpoch(&state, journal, on: state.list, foldedFrom: isPure ? state.seen : nil)
+  private func exchange(_ file: inout FileExchange, _ plan: Plan) throws(StoreError) -> Bool {
+    // A moment later another program's file may be at the path.
+    let list = ListFingerprint(file.status)
+    return try following(plan) { (state) throws(StoreError) in
+      try file.exchange { (found) in
+        guard ListFingerprint(found) == plan.list else { return false }
+        // Looks need not read it, and must not take this process's writes for another's.
+        (state.list, state.listIsSettled) = (list, true)
+        return true
+      }
+    }
+  }
+
+  private func finish(
+    _ file: inout FileExchange, _ plan: Plan, _ synced: Result<Void, StoreError>
+  ) throws(StoreError) -> Bool {
+    let list = ListFingerprint(file.status)
+    let isFolded = try following(plan) { (state) throws(StoreError) in
+      guard try file.finish({ ListFingerprint($0) == plan.list }) else { return false }
+      try synced.get()
+      let hasTail = state.seen.end > plan.mark.end
+      try beginEpoch(&state, plan.journal, from: plan.mark, on: list, foldedFrom: plan.isPure ? plan.word : nil)
+      state.list = list
+      state.isJournalled = hasTail
+      state.foldAt = JournalLayout.foldAt
       return true
     }
-    if isLong { try journal.synchronize() }
+    if isFolded { engine.calls.reached?(.journalEmptied) }
+    return isFolded
   }
 
-  private func beginEpoch(
-    _ state: inout EngineState, _ journal: Journal, on list: ListFingerprint, foldedFrom word: JournalWord?
+  func beginEpoch(
+    _ state: inout EngineState, _ journal: Journal, from mark: JournalMark, on list: ListFingerprint,
+    foldedFrom word: JournalWord?
   ) throws(StoreError) {
     state.batches.keepFinished(Self.mostFinished)
     let survivors = state.batches.records
     (state.seen, state.last) = try journal.beginEpoch(
-      after: state.seen, state.last, list: list, foldedFrom: survivors.isEmpty ? word : nil, survivors: survivors,
+      after: state.seen, from: mark, list: list, foldedFrom: survivors.isEmpty ? word : nil, survivors: survivors,
       writer: engine.writer)
     state.start = try journal.memory.start(of: state.seen)
   }

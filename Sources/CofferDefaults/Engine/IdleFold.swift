@@ -1,5 +1,6 @@
 internal import CofferPlatform
 internal import CofferStorage
+internal import Dispatch
 internal import Synchronization
 internal import SystemPackage
 
@@ -8,6 +9,7 @@ final class IdleFold: Sendable {
   private let isScheduled = Atomic<Bool>(false)
   private let lastWrite = Atomic<UInt64>(0)
   private let firstWrite = Atomic<UInt64>(0)
+  private let isUrgent = Atomic<Bool>(false)
 
   /// Long enough to join the writes of one user action.
   static let quiet: UInt64 = 250_000_000
@@ -29,20 +31,32 @@ final class IdleFold: Sendable {
   private func schedule(_ engine: DefaultsEngine, _ now: UInt64) {
     guard engine.options.withLock({ $0.foldsWhenIdle }), !isScheduled.exchange(true, ordering: .relaxed) else { return }
     firstWrite.store(now, ordering: .relaxed)
-    do throws(StoreError) {
-      // The engine lives until the fold is done, even without its stores.
-      try DetachedThread.start(stackBytes: Self.stackBytes, place: engine.files.list) { [self] in
-        var pause: UInt64? = Self.quiet
-        while let wait = pause {
-          DetachedThread.sleep(wait)
-          pause = isDue(engine) ? fold(engine, after: wait) : wait
-        }
-      }
-    } catch { isScheduled.store(false, ordering: .relaxed) }  // No thread to be had: the next write tries again.
+    add(engine, after: Self.quiet)
   }
 
-  /// For a fold of the deepest nested values.
-  private static let stackBytes = 1 << 20
+  /// False if the caller must fold.
+  func foldNow(_ engine: DefaultsEngine) -> Bool {
+    guard engine.options.withLock({ $0.foldsWhenIdle }) else { return false }
+    isUrgent.store(true, ordering: .relaxed)
+    isScheduled.store(true, ordering: .relaxed)
+    return add(engine, after: 0)
+  }
+
+  /// The engine lives until the fold is done, even without its stores.
+  @discardableResult
+  private func add(_ engine: DefaultsEngine, after pause: UInt64) -> Bool {
+    let isAdded = FoldingThread.add(ObjectIdentifier(engine), after: pause) { self.foldIfDue(engine, after: pause) }
+    if !isAdded { isScheduled.store(false, ordering: .relaxed) }  // No thread to be had: the next write tries again.
+    return isAdded
+  }
+
+  private func foldIfDue(_ engine: DefaultsEngine, after pause: UInt64) {
+    if isUrgent.exchange(false, ordering: .relaxed) || isDue(engine) {
+      fold(engine, after: pause)
+    } else {
+      add(engine, after: max(pause, Self.quiet))
+    }
+  }
 
   private func isDue(_ engine: DefaultsEngine) -> Bool {
     let now = CoarseClock.now()
@@ -53,15 +67,70 @@ final class IdleFold: Sendable {
     return foldAge >= Self.share * foldTime && (quietFor >= Self.quiet || min(dirtyFor, foldAge) >= Self.longest)
   }
 
-  /// Returns the pause before another attempt, if any.
-  private func fold(_ engine: DefaultsEngine, after pause: UInt64) -> UInt64? {
+  private func fold(_ engine: DefaultsEngine, after pause: UInt64) {
     isScheduled.store(false, ordering: .relaxed)
     do { try Fold(engine: engine).synchronize(telling: false) } catch {
       // A failure loses nothing, and the next synchronize() reports it. Retry a passing cause, such as a full disk or a lock:
       // there may be no later write.
-      guard error.kind != .afterFork, error.kind != .closed, !isScheduled.exchange(true, ordering: .relaxed) else { return nil }
-      return Self.pause(after: pause)
+      guard error.kind != .afterFork, error.kind != .closed, !isScheduled.exchange(true, ordering: .relaxed) else { return }
+      add(engine, after: Self.pause(after: max(pause, Self.quiet)))
     }
-    return nil
+  }
+}
+
+/// The one thread that folds for all domains of this process. It ends when none is left to fold.
+enum FoldingThread {
+  private struct Due {
+    let moment: UInt64
+    let fold: @Sendable () -> Void
+  }
+
+  private static let due = Mutex<[ObjectIdentifier: Due]>([:])
+  /// The process of the thread: a forked child has none.
+  private static let running = Mutex<pid_t?>(nil)
+  private static let wake = DispatchSemaphore(value: 0)
+
+  /// Runs `fold` after `pause` nanoseconds, once for each `domain`: an earlier moment replaces a later one.
+  ///
+  /// - Returns: false if there is no thread to be had.
+  static func add(_ domain: ObjectIdentifier, after pause: UInt64, _ fold: @escaping @Sendable () -> Void) -> Bool {
+    let moment = CoarseClock.now() + pause
+    due.withLock { due in if (due[domain]?.moment ?? .max) > moment { due[domain] = Due(moment: moment, fold: fold) } }
+    let isStarted = running.withLock { running in
+      if running == ProcessMark.current { return true }
+      do throws(StoreError) { try DetachedThread.start(stackBytes: stackBytes, place: "folds") { run() } } catch { return false }
+      running = ProcessMark.current
+      return true
+    }
+    wake.signal()
+    if !isStarted { due.withLock { $0[domain] = nil } }
+    return isStarted
+  }
+
+  /// For a fold of the deepest nested values.
+  private static let stackBytes = 1 << 20
+
+  private static func run() {
+    while true {
+      let now = CoarseClock.now()
+      let (fold, next) = due.withLock { due -> ((@Sendable () -> Void)?, UInt64?) in
+        guard let first = due.min(by: { $0.value.moment < $1.value.moment }) else { return (nil, nil) }
+        guard first.value.moment <= now else { return (nil, first.value.moment) }
+        due[first.key] = nil
+        return (first.value.fold, nil)
+      }
+      if let fold {
+        fold()
+      } else if let next {
+        _ = wake.wait(timeout: .now() + .nanoseconds(Int(next - now)))
+      } else if running.withLock({ running in
+        // Under the lock: what is added from here on starts another thread.
+        guard due.withLock(\.isEmpty) else { return false }
+        running = nil
+        return true
+      }) {
+        return
+      }
+    }
   }
 }

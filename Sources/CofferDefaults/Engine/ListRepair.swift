@@ -11,10 +11,10 @@ struct ListRepair {
   @inline(never)
   func heal(after error: StoreError) throws(StoreError) -> Bool {
     guard isListDamage(error), !engine.isReadOnly, engine.options.withLock({ $0.damage }) != .fail else { return false }
-    return try engine.holdingLock(telling: false) { (journal) throws(StoreError) in try healLocked(after: error, journal) }
+    return try engine.foldingAlone(telling: false) { (journal) throws(StoreError) in try healLocked(after: error, journal) }
   }
 
-  /// The caller holds the file's lock.
+  /// The caller holds the file's lock, and the right to fold.
   func healLocked(after error: StoreError, _ journal: Journal) throws(StoreError) -> Bool {
     guard isListDamage(error) else { return false }
     let substitute: Data

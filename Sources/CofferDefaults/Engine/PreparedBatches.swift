@@ -17,14 +17,27 @@ struct PreparedBatches {
   ) throws(StoreError) {
     if changes.isEmpty, !engine.isWritable { return try compare(expectations, then: decision) }
     for change in changes { if let form = change.form { try StorableForm.check(form, for: change.name) } }
-    try engine.holdingLock { (journal) throws(StoreError) in
+    defer { if engine.state.withLock({ engine.wantsFold($0) }) { Fold(engine: engine).soon() } }
+    do throws(StoreError) { try commitAlone(changes, cause, if: expectations, decision: decision) } catch {
+      try engine.makeRoom(after: error)
+      try commitAlone(changes, cause, if: expectations, decision: decision)
+    }
+    engine.idle.wrote(engine)
+  }
+
+  private func commitAlone(
+    _ changes: [Record.Change], _ cause: Record.Cause, if expectations: [String: PlainForm?], decision: Decision
+  ) throws(StoreError) {
+    try engine.foldingAlone { (journal) throws(StoreError) in
+      // Its records may overwrite those of an epoch that a power loss would bring back.
+      try journal.completeFold()
       let id = TransactionID.random()
       let effective = try engine.writable(journal, changes.map(\.name) + expectations.keys) {
         (state) throws(StoreError) -> [Record.Change] in
         try engine.effects(of: changes, if: expectations, &state)
       }
       // Either outcome changes nothing here.
-      guard !effective.isEmpty else { return try engine.deciding.make(decision, nil) }
+      guard let effective, !effective.isEmpty else { return try engine.deciding.make(decision, nil) }
       let batch = Record.Prepared(id: id, place: decision.place, changes: effective, cause: cause)
       try prepare(batch, journal)
       // The decision cannot be undone.
@@ -35,9 +48,7 @@ struct PreparedBatches {
       do throws(StoreError) { try engine.deciding.make(decision, id) } catch { try judge(batch, error, journal) }
       engine.calls.reached?(.decided)
       try finish(id, journal)
-      foldIfWanted(journal)
     }
-    engine.idle.wrote(engine)
   }
 
   /// Used when nothing can be written. Holds the lock, if there is a journal to lock.
@@ -96,12 +107,6 @@ struct PreparedBatches {
   /// error.
   private func abandon(_ id: TransactionID, _ journal: Journal) {
     do { try engine.state.withLock { (state) throws(StoreError) in try engine.append(.drop(id), &state, journal) } } catch {}
-    // Otherwise a program with repeatedly failing transactions would fill the journal.
-    foldIfWanted(journal)
-  }
-
-  private func foldIfWanted(_ journal: Journal) {
-    if engine.state.withLock({ engine.wantsFold($0) }) { Fold(engine: engine).quietly(journal) }
   }
 
   /// The decision's record in the other store must outlive a power loss until this is durable.
@@ -186,14 +191,17 @@ struct PreparedBatches {
   /// If the lock is free, the process of the undecided batches has died.
   func settleAbandoned() throws(StoreError) {
     try engine.checkProcess()
-    _ = try engine.writing.withLockIfAvailable { (writer) throws(StoreError) in
-      guard let journal = writer.journal, try journal.tryLock() else { return }
-      defer { journal.unlock() }
-      // Its batches are in another journal. If they were settled here, their outcome would be forgotten before that journal
-      // has it, and they would be dropped there.
-      guard try !Relocation(engine: engine).hasMoved(journal) else { return engine.state.withLock { $0.nextLook = 0 } }
-      try resolve(journal)
-      if journal.isWritable { Fold(engine: engine).finishScrubbing(journal) }
+    _ = try engine.foldingIfFree { () throws(StoreError) in
+      try engine.writing.withLockIfAvailable { (writer) throws(StoreError) in
+        guard let journal = writer.journal, try journal.tryLock() else { return }
+        defer { journal.unlock() }
+        // Its batches are in another journal. If they were settled here, their outcome would be forgotten before that journal
+        // has it, and they would be dropped there.
+        guard try !Relocation(engine: engine).hasMoved(journal) else { return engine.state.withLock { $0.nextLook = 0 } }
+        try resolve(journal)
+      }
     }
+    let isScrubbing = engine.state.withLock { $0.values[ReservedName.scrubPending] != nil }
+    if isScrubbing, engine.isWritable { Fold(engine: engine).quietly() }
   }
 }

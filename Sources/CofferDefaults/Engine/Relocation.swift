@@ -129,8 +129,10 @@ struct Relocation {
     guard again || use == .current else { return true }
     guard try Journal.make(at: old.path, of: old, engine.calls, until: deadline) else { return false }
     engine.calls.reached?(.journalNamed)
-    // If the list was replaced too, all processes compare their knowledge with it.
-    if try old.memory.list == ListFingerprint(FileStatus(at: files.list)) {
+    // If the list was replaced too, but not by a fold, all processes compare their knowledge with it.
+    let list = try ListFingerprint(FileStatus(at: files.list))
+    let (known, put) = (try old.memory.list, try old.memory.put)
+    if list == known || list == put {
       try old.memory.store(old.number.load(ordering: .relaxed) &+ 1, .successor)
     }
     try old.memory.mark(.givenUp)
@@ -217,7 +219,8 @@ struct Relocation {
       try engine.refresh(&state)
       return Set(state.batches.prepared.map(\.id) + state.batches.finished.map(\.id))
     }
-    try PreparedBatches(engine: engine).resolve(journal)
+    // Who folds now has settled them, or could not.
+    _ = try engine.foldingIfFree { () throws(StoreError) in try PreparedBatches(engine: engine).resolve(journal) }
     var missing: Set<String> = []
     var settled: [String: PlainForm?] = [:]
     for batch in known.prepared {

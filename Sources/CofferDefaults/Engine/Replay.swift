@@ -23,9 +23,9 @@ struct Replay {
     var isWhole = true
     let word = try journal.wholeWord()
     if word.epoch != state.seen.epoch, try !followFold(&state, journal, word) {
-      let content = try ListContent.read(engine.files.list, engine.calls), list = try journal.memory.list
+      let content = try ListContent.read(engine.files.list, engine.calls)
       // The records follow this list, copied or not.
-      isWhole = content.fingerprint.modified == list.modified && content.fingerprint.size == list.size
+      isWhole = [try journal.memory.list, try journal.memory.put].contains { content.fingerprint.isCopy(of: $0) }
       if isWhole { state.begin(with: content) }
       state.batches.beginAgain()
       state.start = try journal.memory.start(of: word)
@@ -84,34 +84,44 @@ struct Replay {
     state.seen = state.seen.advanced(by: offset)
   }
 
-  /// True if `state` and the remaining folded records make up exactly the written values.
+  /// True if `state`, with the rest of the folded records, is what the fold left.
   private func followFold(_ state: inout EngineState, _ journal: Journal, _ word: JournalWord) throws(StoreError) -> Bool {
     let folded = JournalWord(rawValue: try journal.memory.load(.foldedFrom))
-    guard folded.isWhole, folded.epoch == state.seen.epoch, state.seen != .never, state.seen.end <= folded.end else {
-      return false
-    }
-    if state.seen != folded {
+    guard folded.isWhole, folded.epoch == state.seen.epoch, state.seen != .never else { return false }
+    let start = try journal.memory.start(of: word), seed = try journal.memory.seed(of: word.epoch)
+    if state.seen.end < folded.end {
       let isComplete = try journal.withRecords(state.seen.end..<folded.end) { (bytes) throws(StoreError) in
-        // New records overwrite the folded ones from the front; later ones remain.
+        // New records at the front overwrite the folded ones from there on; later ones remain.
         let now = try journal.word()
-        guard now.epoch == word.epoch, now.end <= state.seen.end else { return false }
+        guard now.epoch == word.epoch, start >= folded.end || now.end <= state.seen.end else { return false }
         apply(bytes, &state)
         return state.seen == folded
       }
       guard isComplete else { return false }
     }
-    let start = try journal.memory.start(of: word), seed = try journal.memory.seed(of: word.epoch)
+    let end = start + state.seen.end - folded.end
+    // The fold copied the records after the folded ones: this process may know some of them.
+    let last = end == start ? seed : try moved(state.last, between: start, end, journal)
     let list = try journal.memory.list
-    guard try journal.word().epoch == word.epoch, start <= word.end else { return false }
-    guard seed.check == state.last.check else { throw journal.overtaken }
+    guard try journal.word().epoch == word.epoch, end <= word.end else { return false }
+    guard let last, end > start || seed.check == state.last.check else { throw journal.overtaken }
     state.list = list
     state.listIsSettled = true
-    state.isJournalled = false
+    state.isJournalled = end > start
     state.batches.forgetFinished()
     state.start = start
-    state.seen = JournalWord(epoch: word.epoch, end: start)
-    state.last = seed
+    state.seen = JournalWord(epoch: word.epoch, end: end)
+    state.last = last
     return true
+  }
+
+  /// The copy of the record `last`, which ends at `end` of an epoch.
+  private func moved(
+    _ last: RecordLink, between start: Int, _ end: Int, _ journal: Journal
+  ) throws(StoreError) -> RecordLink? {
+    let begin = JournalLayout.headerBytes + end - last.count
+    guard begin >= start, try Int(journal.memory.load32(begin)) == last.count else { return nil }
+    return RecordLink(check: try journal.memory.load32(begin + 4), count: last.count)
   }
 
   /// False after a fold in between.

@@ -2,16 +2,25 @@ internal import CofferPlatform
 internal import CofferStorage
 internal import SystemPackage
 
-// A new epoch replaces unneeded records. The caller holds the lock.
+/// The records of an epoch up to here, and the last of them.
+struct JournalMark {
+  let end: Int
+  let last: RecordLink
+}
+
+// A new epoch replaces unneeded records. The caller holds the lock and the right to fold.
 extension Journal {
-  /// Begins an epoch that holds only `survivors`, on top of `list`, after the record `last`. No record may follow before
+  /// Begins an epoch on top of `list`, with `survivors` and the records of `word` from `mark` on. It is durable after
   /// ``completeFold()``.
+  ///
+  /// It begins where it overwrites none of the records of `word`, which a power loss may bring back: at the front, or behind
+  /// them.
   func beginEpoch(
-    after word: JournalWord, _ last: RecordLink, list: ListFingerprint, foldedFrom: JournalWord?, survivors: [Record],
+    after word: JournalWord, from mark: JournalMark, list: ListFingerprint, foldedFrom: JournalWord?, survivors: [Record],
     writer: Record.Writer
   ) throws(StoreError) -> (JournalWord, RecordLink) {
-    let (begin, end) = try keep(survivors, after: word, last, writer)
-    let new = word.nextEpoch(end: begin + survivors.reduce(0) { $0 + $1.count })
+    let (end, last) = try keep(survivors, mark.end..<word.end, after: word, mark.last, writer)
+    let new = word.nextEpoch(end: end)
     // Cleared by the next successful sync.
     try memory.store(Self.unsyncedEpoch, .unsynced)
     try memory.store(foldedFrom?.rawValue ?? 0, .foldedFrom)
@@ -19,31 +28,39 @@ extension Journal {
     // Only now, because a fold that dies or fails before it moves the word is repeated. If the header named this list
     // already, the second fold would mistake another program's additions to it for known values.
     try memory.store(list)
-    return (new, end)
+    return (new, last)
   }
 
-  /// Stores `survivors` outside the records of `word`, and notes their place and predecessor in the next epoch's fields.
+  /// Copies the records outside those of `word`, and notes their place and predecessor in the next epoch's fields.
   private func keep(
-    _ survivors: [Record], after word: JournalWord, _ last: RecordLink, _ writer: Record.Writer
-  ) throws(StoreError) -> (begin: Int, end: RecordLink) {
-    let count = survivors.reduce(0) { $0 + $1.count }
-    let begin = try count <= memory.start(of: word) || count == 0 ? 0 : word.end
-    // The next word cannot hold an end past the capacity.
+    _ survivors: [Record], _ tail: Range<Int>, after word: JournalWord, _ before: RecordLink, _ writer: Record.Writer
+  ) throws(StoreError) -> (end: Int, last: RecordLink) {
+    let kept = survivors.reduce(0) { $0 + $1.count }
+    let count = kept + tail.count
+    let room = try memory.start(of: word)
+    let begin = room >= JournalLayout.frontRoom && count <= room ? 0 : word.end
     try reserve(begin + count)
     let epoch = word.nextEpoch(end: 0).epoch
-    var end = RecordLink(check: last.check)
-    try memory.fill(count, at: JournalLayout.headerBytes + begin) { buffer in
-      end = Record.encode(survivors, into: buffer, epoch: epoch, after: end, writer: writer)
+    var last = RecordLink(check: before.check)
+    try memory.fill(kept, at: JournalLayout.headerBytes + begin) { buffer in
+      last = Record.encode(survivors, into: buffer, epoch: epoch, after: last, writer: writer)
     }
-    for (field, number) in [(JournalLayout.start(of: epoch), UInt32(begin)), (JournalLayout.seed(of: epoch), last.check)] {
+    try withRecords(tail) { (bytes) throws(StoreError) in
+      let copy = UnsafeMutableRawBufferPointer(mutating: bytes)
+      guard let end = Record.chain(copy, of: word.epoch, after: before, in: epoch, after: last) else { throw torn }
+      last = end
+      try memory.fill(bytes.count, at: JournalLayout.headerBytes + begin + kept) { $0.copyMemory(from: bytes) }
+    }
+    for (field, number) in [(JournalLayout.start(of: epoch), UInt32(begin)), (JournalLayout.seed(of: epoch), before.check)] {
       try memory.store(CheckedNumber(number, in: field).rawValue, field)
     }
     // Otherwise a power loss could leave the next word without them: a transaction would have happened only in the other
     // store.
-    if count > 0 { try synchronize() }
-    return (begin, end)
+    if kept > 0 { try synchronize() }
+    return (begin + count, last)
   }
 
+  /// The caller has made the epoch durable.
   func scrub(outside word: JournalWord) throws(StoreError) {
     let start = try memory.start(of: word)
     // Holes of a copied file need blocks.
@@ -54,6 +71,5 @@ extension Journal {
         _ = $0.initializeMemory(as: UInt8.self, repeating: 0)
       }
     }
-    try synchronize()
   }
 }

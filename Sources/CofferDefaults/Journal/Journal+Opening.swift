@@ -170,6 +170,7 @@ extension Journal {
     // If the system does not tell its boot, the bytes after the end may be remains of a power loss.
     try completeFold()
     try wipe(end..<max(end, room))
+    try wipe(0..<begin)
     try synchronize()
     // A journal without a durable name would take a prepared batch with it. Its maker may have died before this step.
     try AtomicFile.synchronizeFolder(of: path, calls)
@@ -178,8 +179,9 @@ extension Journal {
     try memory.store(BootID.current.low, .bootLow)
   }
 
-  /// Overwrites the bytes after the last whole record. A torn record may hide later ones of this epoch. A new record of the
-  /// same length would link to them again, and the next power loss would restore them over newer values.
+  /// Overwrites the bytes outside the whole records. After them, a torn record may hide later ones of this epoch. A new record
+  /// of the same length would link to them again, and the next power loss would restore them over newer values. Before them,
+  /// a dead fold may have left a copy of records for the next epoch.
   ///
   /// Existing zeros may not be on the disk, if a sync failed.
   private func wipe(_ range: Range<Int>) throws(StoreError) {

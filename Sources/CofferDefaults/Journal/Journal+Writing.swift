@@ -2,7 +2,7 @@ internal import CofferPlatform
 internal import CofferStorage
 internal import SystemPackage
 
-// The caller holds the lock.
+// The caller holds the lock, and for ``synchronize()`` the right to fold.
 extension Journal {
   @inline(__always)
   func reserve(_ end: Int) throws(StoreError) {
@@ -26,13 +26,16 @@ extension Journal {
     )
   }
 
-  /// - Parameter kept: bytes to leave free after the record.
+  /// - Parameters:
+  ///   - capacity: how far the records may reach.
+  ///   - kept: bytes to leave free after the record.
   @inline(__always)
   func append(
-    _ count: Int, after word: JournalWord, keeping kept: Int, _ encode: (UnsafeMutableRawBufferPointer) -> RecordLink
+    _ count: Int, after word: JournalWord, upTo capacity: Int = JournalLayout.capacityForWrites, keeping kept: Int,
+    _ encode: (UnsafeMutableRawBufferPointer) -> RecordLink
   ) throws(StoreError) -> (JournalWord, RecordLink) {
-    guard word.end + count + kept <= JournalLayout.capacity else { throw full }
-    try completeFold()
+    guard word.end + count + kept <= capacity else { throw full }
+    if try memory.load(.unsynced) == Self.unsyncedEpoch, try !memory.hasRoom(after: word, for: count) { throw full }
     try reserve(word.end + count)
     var last = RecordLink()
     try memory.fill(count, at: JournalLayout.headerBytes + word.end) { last = encode($0) }
@@ -66,10 +69,7 @@ extension Journal {
   /// A fold has begun an epoch that is not durable yet.
   static let unsyncedEpoch: UInt64 = 2
 
-  /// Makes the epoch durable if its fold died or failed before that. It must come before any new record, which overwrites one
-  /// of the previous epoch. If a power loss restored that epoch's header, some of its records, older than the list, would
-  /// count again.
-  @inline(__always)
+  /// Makes the epoch durable if its fold died or failed before that.
   func completeFold() throws(StoreError) {
     if try memory.load(.unsynced) == Self.unsyncedEpoch { try synchronize() }
   }

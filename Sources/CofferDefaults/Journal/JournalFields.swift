@@ -47,7 +47,8 @@ struct JournalWord: Equatable {
 
   @inline(__always)
   func advanced(by count: Int) -> JournalWord { JournalWord(epoch: epoch, end: end + count) }
-  func nextEpoch(end: Int) -> JournalWord { JournalWord(epoch: max(1, (epoch + 1) & 0xFF_FFFF), end: end) }
+  /// Two in a row are never both odd or both even.
+  func nextEpoch(end: Int) -> JournalWord { JournalWord(epoch: epoch == 0xFF_FFFF ? 2 : epoch + 1, end: end) }
 }
 
 /// The kernel's boot: bytes in shared memory outlive the process, but not the kernel.

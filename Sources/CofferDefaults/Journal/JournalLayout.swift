@@ -4,11 +4,13 @@ enum JournalLayout {
   static let headerBytes = 4096
   /// `CofferJ1`, read as a little-endian number.
   static let magic: UInt64 = 0x314A_7265_6666_6F43
-  static let version: UInt64 = 2
+  static let version: UInt64 = 3
 
   /// Address space for a journal. More is never written: a batch weighs at most ``Budget/domain``, and a fold comes first.
   static let mappedBytes = 64 << 20
   static let capacity = mappedBytes - headerBytes
+  /// Plain writes leave the other half free: a fold moves the records there that came while it wrote.
+  static let capacityForWrites = capacity / 2
   /// Bytes that writes leave free for the ends of transactions, and for the names that a fold keeps. The size of the open
   /// transactions stays free too: otherwise a full journal could not be folded.
   static let keptForOutcomes = 1 << 20
@@ -21,6 +23,9 @@ enum JournalLayout {
   static let foldAt = 1 << 20
   /// A longer one always folds: the rest has room for two transactions as large as a domain.
   static let foldAtMost = capacity / 4
+  /// An epoch begins at the front again if the one before left at least this much room there. Writes fill it while the epoch
+  /// is not durable yet: 10 000 small ones.
+  static let frontRoom = 1 << 20
 
   enum Field: Int, CaseIterable {
     case magic = 0
@@ -31,8 +36,8 @@ enum JournalLayout {
     case listInode = 32
     case listModified = 40
     case listSize = 48
-    /// The start of the records of even and odd epochs. A fold that must keep a prepared batch writes it to free space, notes
-    /// that in the other epoch's field, and only then moves the word. Each is a ``CheckedNumber``.
+    /// The start of the records of even and odd epochs. A fold writes the records that it must keep to free space, notes that
+    /// in the other epoch's field, and only then moves the word. Each is a ``CheckedNumber``.
     case evenStart = 56
     case oddStart = 64
     case allocated = 72
@@ -64,6 +69,18 @@ enum JournalLayout {
     case unsynced = 232
     /// In a given-up file, the ``number`` of the journal that certainly has its content; else zero.
     case successor = 240
+    /// The list that a fold puts in place of the one that it expects there, and the fold's epoch; the first are zeros from the
+    /// fold's end until the next.
+    case putInode = 248
+    case putModified = 256
+    case putSize = 264
+    case formerInode = 272
+    case formerModified = 280
+    case formerSize = 288
+    case putEpoch = 312
+    /// The process that folds, or last folded, and a number that grows with each of its steps.
+    case folder = 296
+    case foldStep = 304
   }
 
   static func start(of epoch: UInt64) -> Field { epoch & 1 == 0 ? .evenStart : .oddStart }

@@ -29,6 +29,14 @@ extension JournalMemory {
     return Int(start)
   }
 
+  /// A record of an epoch that is not durable must not overwrite one of the previous epoch. If a power loss restored that
+  /// epoch's header, some of its records, older than the list, would count again.
+  @inline(never)
+  func hasRoom(after word: JournalWord, for count: Int) throws(StoreError) -> Bool {
+    let former = Int(try checked(JournalLayout.start(of: word.epoch &- 1)))
+    return try start(of: word) > former || word.end + count <= former
+  }
+
   func seed(of epoch: UInt64) throws(StoreError) -> RecordLink { RecordLink(check: try checked(JournalLayout.seed(of: epoch))) }
 
   /// A writer may be storing the number, and system calls may read one part of it older than the rest.
@@ -39,17 +47,38 @@ extension JournalMemory {
     throw damagedHeader
   }
 
-  var list: ListFingerprint {
-    get throws(StoreError) {
-      ListFingerprint(
-        inode: try load(.listInode), modified: try load(.listModified), size: try load(.listSize))
-    }
+  var list: ListFingerprint { get throws(StoreError) { try load(.listInode, .listModified, .listSize) } }
+  var put: ListFingerprint { get throws(StoreError) { try load(.putInode, .putModified, .putSize) } }
+  var former: ListFingerprint { get throws(StoreError) { try load(.formerInode, .formerModified, .formerSize) } }
+
+  func store(_ list: ListFingerprint) throws(StoreError) { try store(list, .listInode, .listModified, .listSize) }
+
+  func storeExchange(of former: ListFingerprint, for put: ListFingerprint, in epoch: UInt64) throws(StoreError) {
+    try store(epoch, .putEpoch)
+    try store(former, .formerInode, .formerModified, .formerSize)
+    try store(put, .putInode, .putModified, .putSize)
   }
 
-  func store(_ list: ListFingerprint) throws(StoreError) {
-    try store(list.inode, .listInode)
-    try store(list.modified, .listModified)
-    try store(list.size, .listSize)
+  /// Forgets what a dead fold copied for the next epoch, which a later fold's word would bring back after a power loss.
+  func forgetNextEpoch() throws(StoreError) {
+    let field = JournalLayout.seed(of: try word().nextEpoch(end: 0).epoch)
+    try store(CheckedNumber(0, in: field).rawValue, field)
+  }
+
+  func storeNoExchange() throws(StoreError) { try store(.none, .putInode, .putModified, .putSize) }
+
+  private func load(
+    _ inode: JournalLayout.Field, _ modified: JournalLayout.Field, _ size: JournalLayout.Field
+  ) throws(StoreError) -> ListFingerprint {
+    ListFingerprint(inode: try load(inode), modified: try load(modified), size: try load(size))
+  }
+
+  private func store(
+    _ list: ListFingerprint, _ inode: JournalLayout.Field, _ modified: JournalLayout.Field, _ size: JournalLayout.Field
+  ) throws(StoreError) {
+    try store(list.inode, inode)
+    try store(list.modified, modified)
+    try store(list.size, size)
   }
 
   /// The caller holds the file's lock. A process with a given-up file then opens the new one.
@@ -77,6 +106,18 @@ extension JournalMemory {
     try store(file.inode, .inode)
     try store(0, .successor)
     try mark(.current)
+  }
+
+  /// Shows processes that wait for the right to fold that this one works. The caller has the right.
+  func noteFoldStep() throws(StoreError) {
+    let process = UInt64(UInt32(bitPattern: getpid()))
+    if try load(.folder) != process { try store(process, .folder) }
+    try store(try load(.foldStep) &+ 1, .foldStep)
+  }
+
+  /// The process that folds or last folded, and the number of its step; nil if unknown. It only paces a wait.
+  var lastFoldStep: (process: UInt32, number: UInt64)? {
+    do { return (UInt32(truncatingIfNeeded: try load(.folder)), try load(.foldStep)) } catch { return nil }
   }
 
   var damagedHeader: StoreError {

@@ -155,6 +155,27 @@ extension Record {
     return RecordLink(check: sum, count: buffer.count)
   }
 
+  /// Chains the records in `buffer` anew, in the next epoch and after another record; nil if they are not whole records of
+  /// `epoch` after `before`.
+  static func chain(
+    _ buffer: UnsafeMutableRawBufferPointer, of epoch: UInt64, after before: RecordLink, in next: UInt64, after last: RecordLink
+  ) -> RecordLink? {
+    var (offset, before, last) = (0, before, last)
+    while offset < buffer.count {
+      guard buffer.count - offset >= headerBytes else { return nil }
+      let count = Int(UInt32(littleEndian: buffer.loadUnaligned(fromByteOffset: offset, as: UInt32.self)))
+      guard count >= headerBytes, count <= buffer.count - offset else { return nil }
+      let body = UnsafeRawBufferPointer(rebasing: buffer[offset + 8..<offset + count])
+      let sum = UInt32(littleEndian: buffer.loadUnaligned(fromByteOffset: offset + 4, as: UInt32.self))
+      guard Checksum.of(body, epoch: epoch, after: before.check) == sum else { return nil }
+      before = RecordLink(check: sum, count: count)
+      last = RecordLink(check: Checksum.of(body, epoch: next, after: last.check), count: count)
+      buffer.storeBytes(of: last.check.littleEndian, toByteOffset: offset + 4, as: UInt32.self)
+      offset += count
+    }
+    return last
+  }
+
   /// Nil unless `bytes` begin with a complete record that follows `before`.
   static func decode(
     _ bytes: UnsafeRawBufferPointer, epoch: UInt64, after before: RecordLink

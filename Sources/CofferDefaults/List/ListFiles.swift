@@ -9,6 +9,7 @@ struct ListFiles: Sendable {
   let folder: FilePath
   let journal: FilePath
   let lastGood: FilePath
+  let foldLock: FilePath
 
   private let name: String
 
@@ -49,9 +50,10 @@ struct ListFiles: Sendable {
     list = folder.appending(name)
     journal = folder.appending(".\(name)\(Self.journalSuffix)")
     lastGood = folder.appending(".\(name).last-good")
+    foldLock = folder.appending(".\(name).coffer-fold")
   }
 
-  /// Only the holder of the journal's lock uses it.
+  /// Only the holder of the right to fold uses it.
   func draft(of journal: FileStatus) -> FilePath {
     folder.appending("." + String(journal.inode, radix: 36) + Self.draftSuffix)
   }

@@ -14,6 +14,8 @@ struct ListFingerprint: Equatable {
     size = UInt64(status?.size ?? 0)
   }
 
+  func isCopy(of other: ListFingerprint) -> Bool { modified == other.modified && size == other.size }
+
   init(inode: UInt64, modified: UInt64, size: UInt64) {
     self.inode = inode
     self.modified = modified

@@ -25,9 +25,19 @@ enum PowerLoss {
   static func run(_ folder: FilePath, seed: UInt64, trials: Int) throws {
     let recorder = Recorder()
     let place = folder.appending("life")
-    let store = try Scenario.open(place, "d", recorder.calls())
     let steps = life
+    nonisolated(unsafe) var (current, writer): (Int, DefaultsStore?) = (0, nil)
+    var calls = recorder.calls()
+    calls.reached = { reached in
+      // A write while the fold has no lock belongs to the next step.
+      guard reached == .listWritten, let tail = steps[current + 1].values["tail"] else { return }
+      recorder.note(.began(current + 1))
+      do { try writer?.save(tail, for: "tail") } catch { exit(4) }
+    }
+    let store = try Scenario.open(place, "d", calls)
+    writer = store
     for (number, step) in steps.enumerated() {
+      current = number
       recorder.note(.began(number))
       try step.run(store)
       if step.isPromise { recorder.note(.promised(number)) }
@@ -72,6 +82,7 @@ enum PowerLoss {
       }
       if round % 2 == 1 { steps.append(pending("batch.\(round)")) }
       steps.append(Step(values: [:], isPromise: true) { try $0.synchronize() })
+      steps.append(Step(values: ["tail": .integer(Int64(round))], isPromise: false) { _ in })
     }
     return steps
   }()

@@ -8,6 +8,7 @@ internal import Synchronization
 ///
 /// | step | next effect |
 /// |---|---|
+/// | `fold`, `unfold` | flock(2) of the file for the right to fold |
 /// | `lock`, `unlock` | flock(2) of the journal |
 /// | `append` | the store of the word that shows a record to readers |
 /// | `sync` | fdatasync(2) of the journal |
@@ -61,7 +62,7 @@ enum Steps {
         Serving.say("at \(step)")
         guard readLine() != nil else { exit(0) }
       case .recorded(let file):
-        if state.last != step || !["lock", "begin"].contains(step) { file.write(Data("\(getpid()) \(step)\n".utf8)) }
+        if state.last != step || !["fold", "lock", "begin"].contains(step) { file.write(Data("\(getpid()) \(step)\n".utf8)) }
         state.last = step
         // Others may come between.
         usleep(.random(in: 0...300))
@@ -72,7 +73,7 @@ enum Steps {
   private static func announcePlain(_ calls: inout SystemCalls) {
     let (lock, synchronize) = (calls.lock, calls.synchronize)
     calls.lock = { descriptor, operation in
-      reach(operation == LOCK_UN ? "unlock" : "lock")
+      reach((operation == LOCK_UN ? "un" : "") + (isFoldLock(descriptor) ? "fold" : "lock"))
       return lock(descriptor, operation)
     }
     calls.synchronize = { descriptor in
@@ -80,6 +81,11 @@ enum Steps {
       return synchronize(descriptor)
     }
     calls.reached = { if $0 == .recordCopied { reach("append") } }
+  }
+
+  private static func isFoldLock(_ descriptor: Int32) -> Bool {
+    let path = try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/fd/\(descriptor)")
+    return path?.hasSuffix("-fold") ?? false
   }
 
   // MARK: SQLite's system calls
