@@ -18,6 +18,7 @@ enum DefaultsBenchmark {
     for count in [10, 1_000, 10_000] { try DefaultsWrites.sets(in: place, count) }
     try DefaultsWrites.seenByAnother(in: place)
     try DefaultsWrites.opening(in: place)
+    try DefaultsWrites.folds(in: place)
   }
 
   static func names(_ count: Int) -> [String] { (0..<count).map { "com.example.key.\($0)" } }

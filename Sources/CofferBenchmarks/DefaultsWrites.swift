@@ -2,6 +2,7 @@ internal import Coffer
 internal import CofferDefaults
 internal import CofferStorage
 internal import Foundation
+internal import Synchronization
 internal import SystemPackage
 
 /// Writes, and their reads by others, against the necessary system calls.
@@ -104,6 +105,63 @@ enum DefaultsWrites {
             use(try PropertyListSerialization.propertyList(from: data, options: [], format: nil))
           },
         ])
+    }
+  }
+
+  /// A set and its fold, and how long the fold keeps other writers waiting.
+  static func folds(in folder: FilePath) throws {
+    let names = DefaultsBenchmark.names(10_000)
+    let store = try DefaultsBenchmark.domain("folds", in: folder, names) { .integer(Int64($0)) }
+    try store.close()
+    let held = Mutex((since: [Int32: Double](), longest: [0.0]))
+    var options = EngineOptions()
+    (options.isShared, options.foldsWhenIdle) = (false, false)
+    let real = options.calls
+    options.calls.lock = { descriptor, operation in
+      let now = Clock.wall.now
+      let result = real.lock(descriptor, operation)
+      held.withLock { held in
+        if operation != LOCK_UN {
+          if result == 0 { held.since[descriptor] = Clock.wall.now }
+        } else if let since = held.since.removeValue(forKey: descriptor), !Self.isFoldLock(descriptor) {
+          held.longest[held.longest.count - 1] = max(held.longest[held.longest.count - 1], now - since)
+        }
+      }
+      return result
+    }
+    let writer = try DefaultsStore.open(domain: "folds", in: folder, options: options)
+    let file = folder.appending("folds.peer").string
+    var number: Int64 = 0
+    try Measure.table(
+      "fold of 10 000 keys",
+      rounds: 15, clock: .wall,
+      [
+        Contender(name: "set + synchronize", count: 1) { _ in
+          held.withLock { $0.longest.append(0) }
+          number += 1
+          try writer.save(.integer(-number), for: names[0])
+          try writer.synchronize()
+        },
+        Contender(name: "write + fsync of the list, twice", count: 1) { _ in
+          let data = try Data(contentsOf: URL(filePath: writer.place))
+          for suffix in [".1", ".2"] {
+            let descriptor = unsafe open(file + suffix, O_WRONLY | O_CREAT | O_TRUNC, 0o600)
+            guard descriptor >= 0 else { throw SQLitePeer.PeerFailed() }
+            _ = data.withUnsafeBytes { write(descriptor, $0.baseAddress, $0.count) }
+            guard fdatasync(descriptor) == 0 else { throw SQLitePeer.PeerFailed() }
+            close(descriptor)
+          }
+        },
+      ])
+    let longest = Measure.median(held.withLock { $0.longest })
+    print(Measure.padded("  held by it, for other writers"), Measure.number(longest), "µs, goal 5000")
+  }
+
+  private static func isFoldLock(_ descriptor: Int32) -> Bool {
+    do {
+      return try FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/fd/\(descriptor)").hasSuffix("-fold")
+    } catch {
+      return false
     }
   }
 }
