@@ -10,7 +10,7 @@ internal import FoundationEssentials
 /// $ APP_THEME=dark app
 /// ```
 ///
-/// The text becomes a value of the key's declared type: `-zoom -0.5` is a number for a `Double` key. Other text throws
+/// The text becomes a value of the key's declared type: `-zoom -0.5` is a number for a `Double` key. Other text, or none, throws
 /// ``/CofferPlatform/StoreError/Kind/undecodable(stored:)`` when the key is read. Overrides never change the stored value,
 /// even under a write. A router with an override of a vault key does not open. A variable may stand for several names; one
 /// for a member of a family of secrets is refused when that member is used.
@@ -41,7 +41,7 @@ public struct Overrides: Sendable {
   ///
   /// ```swift
   /// var arguments = Array(CommandLine.arguments.dropFirst())
-  /// let overrides = Overrides.take(from: &arguments, for: keys)
+  /// let overrides = try Overrides.take(from: &arguments, for: keys)
   /// let options = try Options.parse(arguments)
   /// let app = try StorageRouter.open("com.example.app", keys: keys, overrides: overrides)
   /// ```
@@ -52,9 +52,11 @@ public struct Overrides: Sendable {
   /// - Parameters:
   ///   - arguments: the words of a command line, without the program's name.
   ///   - spaces: the key spaces that the router gets.
-  public static func take(from arguments: inout [String], for spaces: any KeySpace...) -> Overrides {
+  /// - Throws: ``/CofferPlatform/StoreError/Kind/undecodable(stored:)`` if an option that names a key is last or before another
+  ///   option, and so has no value; nothing is taken then.
+  public static func take(from arguments: inout [String], for spaces: any KeySpace...) throws(StoreError) -> Overrides {
     let keys = spaces.flatMap(\.declaredKeys)
-    return Overrides(arguments: LaunchArguments.take(from: &arguments) { name in keys.contains { $0.owns(name) } })
+    return Overrides(arguments: try LaunchArguments.take(from: &arguments) { name in keys.contains { $0.owns(name) } })
   }
 
   /// This process's command line and, beneath it, the environment variables that begin with `prefix`: under `APP_`, the key

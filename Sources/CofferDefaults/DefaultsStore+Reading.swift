@@ -5,13 +5,13 @@ internal import SystemPackage
 extension DefaultsStore {
   /// The value of `name` in the strongest layer that has one; nil if none has.
   ///
-  /// - Throws: ``/CofferPlatform/StoreError`` `.damaged` when the list became unreadable, `.pending`, `.closed`,
-  ///   `.reentrant`.
+  /// - Throws: ``/CofferPlatform/StoreError`` `.damaged` when the list became unreadable, `.undecodable` for `-name` without a
+  ///   value on the command line, `.pending`, `.closed`, `.reentrant`.
   public func load(_ name: String) throws(StoreError) -> PlainForm? {
     try check()
     if isSingleLayer { return try engine.load(name) }
     let full = full(name)
-    if let override = override(of: full) { return override }
+    if let override = try override(of: full) { return override }
     if let form = try engine.load(full) { return form }
     return try beneath(name, full)
   }
@@ -24,7 +24,7 @@ extension DefaultsStore {
     for (name, form) in zip(names, stored) {
       let full = full(name)
       let base = if let form { form } else { try beneath(name, full) }
-      let override = override(of: full)
+      let override = try override(of: full)
       let source = override.flatMap { _ in unstoredSource(of: name) }
       readings.append(Reading(form: override ?? base, base: base, stamp: form, source: source))
     }
@@ -52,6 +52,7 @@ extension DefaultsStore {
     try check()
     var sources: [Explanation.Source] = []
     let full = full(name)
+    try arguments.check(full)
     if let text = arguments[full] {
       sources.append(.init(layer: .argument, place: "command line", form: .argument(text)))
     }
@@ -82,8 +83,9 @@ extension DefaultsStore {
     arguments.names.compactMap { $0.rest(after: prefix) } + registered.keys
   }
 
-  private func override(of full: String) -> PlainForm? {
-    (arguments[full] ?? environment?.value(for: full)).map(PlainForm.argument)
+  private func override(of full: String) throws(StoreError) -> PlainForm? {
+    try arguments.check(full)
+    return (arguments[full] ?? environment?.value(for: full)).map(PlainForm.argument)
   }
 
   func beneath(_ name: String, _ full: String) throws(StoreError) -> PlainForm? {

@@ -62,7 +62,7 @@ public final class DefaultsStore: LayeredStore {
       prefix: layers.prefix, arguments: arguments, environment: environment, engines: [engine] + opened.map(\.1.engine))
     changes = ChangeFeed { (feed) throws(StoreError) in try layered.start(feed) }
     isSingleLayer =
-      opened.isEmpty && arguments.texts.isEmpty && registered.isEmpty && prefix.isEmpty && layers.environment?.isEmpty ?? true
+      opened.isEmpty && arguments.isEmpty && registered.isEmpty && prefix.isEmpty && layers.environment?.isEmpty ?? true
   }
 
   deinit { engine.observation.afterTelling(engine) { [changes] in changes.end() } }

@@ -122,7 +122,7 @@ struct LayerTests {
       (["-a", "1", "-a", "2"], ["a": "2"]), (["-k="], ["k": ""]), (["file", "-k", "v=w"], ["k": "v=w"]), (["-", "x"], [:]),
       (["-=x"], [:]), (["-k", "-"], ["k": "-"]),
     ]
-    for (arguments, expected) in cases { #expect(LaunchArguments.overrides(in: arguments) == expected, "\(arguments)") }
+    for (arguments, expected) in cases { #expect(LaunchArguments(arguments).texts == expected, "\(arguments)") }
   }
 
   @Test func `the strongest layer wins, explain tells which, and writes go beneath overrides`() throws {

@@ -126,16 +126,16 @@ import Testing
 
   struct Families: KeySpace { let zoom = StorageKeyFamily("doc-zoom", default: 1.0) }
 
-  private func take(_ words: [String]) -> (rest: [String], taken: [String]) {
+  private func take(_ words: [String]) throws -> (rest: [String], taken: [String]) {
     var rest = words
-    let overrides = Overrides.take(from: &rest, for: keys, Families())
+    let overrides = try Overrides.take(from: &rest, for: keys, Families())
     return (rest, overrides.arguments)
   }
 
   @Test
   func `the overrides of declared keys are taken out of the arguments, and every other word stays in its order`() throws {
     let words = ["show", "-theme", "dark", "--verbose", "-volume=-5", "-v", "file", "-ui.zoom", "-0.5", "-n", "3", "last"]
-    let (rest, taken) = take(words)
+    let (rest, taken) = try take(words)
     #expect(rest == ["show", "--verbose", "-v", "file", "-n", "3", "last"])
     #expect(taken == ["-theme", "dark", "-volume=-5", "-ui.zoom", "-0.5"])
     try OpenTests().withPlaces { places in
@@ -145,18 +145,33 @@ import Testing
   }
 
   @Test
-  func `what follows -- stays, an option without a value stays, and a key given twice is taken twice`() {
-    #expect(take(["-theme", "--", "-theme", "dark"]).rest == ["-theme", "--", "-theme", "dark"])
-    #expect(take(["--theme", "dark", "-themes", "x", "-theme"]).rest == ["--theme", "dark", "-themes", "x", "-theme"])
-    #expect(take(["-theme", "-volume", "3"]).rest == ["-theme"])
-    #expect(take(["-theme", "light", "x", "-theme=dark"]) == (["x"], ["-theme", "light", "-theme=dark"]))
-    #expect(take([]) == ([], []))
+  func `what follows -- stays, a flag of the program stays, and a key given twice is taken twice`() throws {
+    #expect(try take(["-v", "--", "-theme", "dark"]).rest == ["-v", "--", "-theme", "dark"])
+    #expect(try take(["--theme", "dark", "-themes", "x", "-v"]).rest == ["--theme", "dark", "-themes", "x", "-v"])
+    #expect(try take(["-v", "-volume", "3"]).rest == ["-v"])
+    #expect(try take(["-theme", "light", "x", "-theme=dark"]) == (["x"], ["-theme", "light", "-theme=dark"]))
+    #expect(try take([]) == ([], []))
+  }
+
+  @Test(arguments: [["-volume", "3", "-theme"], ["-theme", "-volume", "3"], ["-theme", "--", "dark"]])
+  func `a key without a value is refused, and nothing is taken; without take, its read is an error`(_ words: [String]) throws {
+    var rest = words
+    let error = #expect(throws: StoreError.self) { try Overrides.take(from: &rest, for: keys) }
+    let told = "key 'theme': the option -theme has no value (command line); write -theme VALUE or -theme=VALUE"
+    #expect(error?.description.hasPrefix(told) == true)
+    #expect(rest == words)
+    try OpenTests().withPlaces { places in
+      let app = try open(places, words)
+      let told = #expect(throws: StoreError.self) { try app.value(for: keys.theme) }
+      #expect(told?.kind == .undecodable(stored: "argument"))
+      #expect(try app.value(for: keys.loud) == false)
+    }
   }
 
   @Test
   func `a member of a family is an override too; one of a key of the vault is taken, and the router does not open`() throws {
-    #expect(take(["-doc-zoom/a.txt", "2", "b"]) == (["b"], ["-doc-zoom/a.txt", "2"]))
-    let (rest, taken) = take(["-token", "hush", "b"])
+    #expect(try take(["-doc-zoom/a.txt", "2", "b"]) == (["b"], ["-doc-zoom/a.txt", "2"]))
+    let (rest, taken) = try take(["-token", "hush", "b"])
     #expect(rest == ["b"])
     try OpenTests().withPlaces { places in
       let error = #expect(throws: StoreError.self) { try open(places, taken) }

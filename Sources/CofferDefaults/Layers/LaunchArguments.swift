@@ -1,41 +1,66 @@
+internal import CofferPlatform
+
 /// Overrides on a command line: `-key value` and `-key=value`.
 ///
 /// A value that begins with a hyphen must be a negative number. A word that begins with two hyphens is an option of the
-/// program, and a `-key` before another option is no override. `--` ends the overrides. Of a repeated key, the last value
-/// counts.
+/// program. `--` ends the overrides. Of a repeated key, the last value counts.
+///
+/// A `-key` at the end, or before another option, has no value. It may be a flag of the program, and so is an error only when
+/// the key is read.
 package struct LaunchArguments {
   let texts: [String: String]
-  /// A bit for each length of an overridden name, modulo 64: rules out most other names.
+  private let valueless: Set<String>
+  /// A bit for each length of a name above, modulo 64: rules out most other names.
   private let lengths: UInt64
 
   init(_ arguments: [String]) {
-    texts = Self.overrides(in: arguments)
-    lengths = texts.keys.reduce(0) { $0 | Self.bit(of: $1) }
+    let words = Self.words(in: arguments)
+    texts = Self.overrides(in: words)
+    valueless = Set(words.filter { $0.text == nil }.map(\.name))
+    lengths = words.reduce(0) { $0 | Self.bit(of: $1.name) }
   }
+
+  var isEmpty: Bool { texts.isEmpty && valueless.isEmpty }
 
   @inline(__always)
   var names: [String] { Array(texts.keys) }
 
   subscript(_ name: String) -> String? { lengths & Self.bit(of: name) == 0 ? nil : texts[name] }
 
+  /// - Throws: ``/CofferPlatform/StoreError/Kind/undecodable(stored:)`` if the option `name` has no value.
+  func check(_ name: String) throws(StoreError) {
+    if lengths & Self.bit(of: name) != 0, valueless.contains(name) { throw Self.missingValue(of: name) }
+  }
+
+  private static func missingValue(of name: String) -> StoreError {
+    StoreError(
+      .undecodable(stored: "argument"), "the option -\(name) has no value", key: name, place: "command line",
+      cure: "write -\(name) VALUE or -\(name)=VALUE, or leave the option out")
+  }
+
   private static func bit(of name: String) -> UInt64 { 1 << UInt64(name.utf8.count & 63) }
 
-  static func overrides(in arguments: [String]) -> [String: String] {
+  private static func overrides(in words: [Word]) -> [String: String] {
     var overrides: [String: String] = [:]
-    for word in words(in: arguments) { overrides[word.name] = word.text }
+    for word in words { overrides[word.name] = word.text }
     return overrides
   }
 
   /// Leaves the other words in place.
-  package static func take(from arguments: inout [String], where isKey: (String) -> Bool) -> [String] {
+  ///
+  /// - Throws: ``/CofferPlatform/StoreError/Kind/undecodable(stored:)`` if a key has no value; nothing is taken then.
+  package static func take(from arguments: inout [String], where isKey: (String) -> Bool) throws(StoreError) -> [String] {
     let taken = words(in: arguments).filter { isKey($0.name) }
+    if let option = taken.first(where: { $0.text == nil }) { throw missingValue(of: option.name) }
     let words = taken.flatMap { arguments[$0.place] }
     for word in taken.reversed() { arguments.removeSubrange(word.place) }
     return words
   }
 
   private struct Word {
-    let name: String, text: String
+    let name: String
+    /// Nil if the option has none.
+    let text: String?
     let place: Range<Int>
   }
 
@@ -49,9 +74,10 @@ package struct LaunchArguments {
       if let equals = name.firstIndex(of: "="), equals > name.startIndex {
         words.append(
           Word(name: String(name[..<equals]), text: String(name[name.index(after: equals)...]), place: place..<place + 1))
-      } else if let next = rest.first, !isOption(arguments[next]), !name.hasPrefix("=") {
-        words.append(Word(name: String(name), text: arguments[next], place: place..<next + 1))
-        rest.removeFirst()
+      } else if !name.hasPrefix("=") {
+        let value = rest.first.map { arguments[$0] }.flatMap { isOption($0) ? nil : $0 }
+        if value != nil { rest.removeFirst() }
+        words.append(Word(name: String(name), text: value, place: place..<rest.startIndex))
       }
     }
     return words

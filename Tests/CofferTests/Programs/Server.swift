@@ -21,7 +21,7 @@ struct Worker {
   /// - Parameter arguments: the command line; another parser reads the words that are no overrides.
   init(_ arguments: [String], keyFile: FilePath, places: Places? = nil) throws {
     var arguments = arguments
-    let overrides = Overrides.take(from: &arguments, for: keys)
+    let overrides = try Overrides.take(from: &arguments, for: keys)
     app = try StorageRouter.open(
       "org.example.server", keys: keys, credentials: Credentials(keyFileAt: keyFile), suites: ["org.example.shared"],
       places: places, overrides: overrides

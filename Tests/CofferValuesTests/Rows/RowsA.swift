@@ -250,7 +250,7 @@ private func inHomeOfItsOwn(_ body: (URL) throws -> Void) throws {
   @Test func `A11 overrides are taken out of the arguments that another parser reads`() throws {
     let bench = try Bench()
     var arguments = ["show", "-theme", "dark", "--verbose", "-launches=-3", "file"]
-    let overrides = Overrides.take(from: &arguments, for: Keys())
+    let overrides = try Overrides.take(from: &arguments, for: Keys())
     #expect(arguments == ["show", "--verbose", "file"])
     let app = try StorageRouter.open(Bench.domain, keys: Keys(), places: bench.places, overrides: overrides)
     #expect(try app.value(for: Keys().theme) == .dark && app.value(for: Keys().launches) == -3)

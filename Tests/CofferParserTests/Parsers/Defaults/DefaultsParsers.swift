@@ -68,7 +68,10 @@ enum DefaultsParsers {
       try promise(words.contains { $0.hasSuffix(text) } || text.isEmpty, "an override has a text of nobody's")
     }
     var rest = words
-    let taken = LaunchArguments.take(from: &rest) { _ in true }
+    let taken: [String]
+    do throws(StoreError) { taken = try LaunchArguments.take(from: &rest) { _ in true } } catch {
+      return try promise(rest == words, "arguments that are refused are taken")
+    }
     try promise(taken.count + rest.count == words.count, "a word is gone")
     try promise(LaunchArguments(taken).texts == overrides.texts, "what was taken says something else")
   }
