@@ -2,8 +2,8 @@ internal import Dispatch
 internal import Synchronization
 
 extension Handler where Value: Sendable {
-  /// Calls `body` on the main actor with the value of each trigger, in order, while `owner` lives. The triggering thread does
-  /// not wait.
+  /// Calls `body` on the main actor with the value of each trigger, in order, while `owner` lives. A trigger on the main actor
+  /// is over when it returns. Other threads do not wait.
   ///
   /// ```swift
   /// userChanged.add(self, on: .shared) { screen, user in screen.title = user.name }
@@ -50,8 +50,16 @@ private final class MainInbox<Owner: AnyObject, Value: Sendable>: Sendable {
   func whenUnowned(_ cancel: @escaping @Sendable () -> Void) { end.withLock { $0 = cancel } }
 
   func put(_ value: Value) {
-    waiting.withLock { $0.append(value) }
-    Task { @MainActor [weak self] in self?.tellNext() }
+    let count = waiting.withLock { waiting in
+      waiting.append(value)
+      return waiting.count
+    }
+    if MainQueue.isCurrent {
+      // Not until none waits: other threads may add values without end.
+      MainActor.assumeIsolated { for _ in 0..<count { tellNext() } }
+    } else {
+      Task { @MainActor [weak self] in self?.tellNext() }
+    }
   }
 
   @MainActor private func tellNext() {

@@ -14,7 +14,7 @@ internal import Synchronization
 ///   of owners that were present when it began and still are.
 /// - A closure may make any call, including `trigger`: no lock is held while it runs.
 /// - All calls may come from any thread. Removing a closure does not stop its running call on another thread.
-/// - ``add(_:on:_:)`` adds a closure of the main actor, which is called there.
+/// - ``add(_:on:_:)`` adds a closure of the main actor, which is called there, before a trigger on the main actor returns.
 public final class Handler<Value>: Sendable {
   /// Removes only the registration that it was returned for, not a later one of the same owner. Does nothing the second time,
   /// or once the handler is gone.
