@@ -154,7 +154,8 @@ import Testing
   }
 
   @Test(arguments: [["-volume", "3", "-theme"], ["-theme", "-volume", "3"], ["-theme", "--", "dark"]])
-  func `a key without a value is refused, and nothing is taken; without take, its read is an error`(_ words: [String]) throws {
+  func `A11 a key without a value is refused, and nothing is taken; without take, its read is an error`(_ words: [String]) throws
+  {
     var rest = words
     let error = #expect(throws: StoreError.self) { try Overrides.take(from: &rest, for: keys) }
     let told = "key 'theme': the option -theme has no value (command line); write -theme VALUE or -theme=VALUE"
