@@ -36,6 +36,9 @@ package struct DeclaredKeys {
     self.families = families
   }
 
+  /// The keys, and for each family the key of a member without a name.
+  var opened: [any OpenedKey] { byName.values.compactMap { $0 as? any OpenedKey } + families.map { $0.member(named: $0.name) } }
+
   /// The key stored as `name`, or the family that owns it.
   package func declaration(of name: String) -> (any DeclaredKey)? { byName[name] ?? family(of: name) }
 

@@ -7,6 +7,9 @@ protocol OpenedKey: DeclaredKey {
   /// Whether a property list holds the key's values as readable text or data.
   var isReadableText: Bool { get }
 
+  /// The type of its values without optionals and seals.
+  var storedType: Any.Type { get }
+
   func migrate(on router: StorageRouter) throws(StoreError) -> [Migration.Change]
 
   func formerValues(on router: StorageRouter) throws(StoreError) -> FormerValues
@@ -15,6 +18,8 @@ protocol OpenedKey: DeclaredKey {
 }
 
 extension StorageKey: OpenedKey {
+  var storedType: Any.Type { FormKinds.stored(Value.self) }
+
   var isReadableText: Bool {
     let texts: [Any.Type] = [String.self, String?.self, Data.self, Data?.self]
     return R.self == Plain.self && texts.contains { $0 == Value.self }

@@ -107,7 +107,7 @@ extension Schema.Entry {
     name = key.name
     isFamily = false
     route = traits.isSecret ? .vault : .plain
-    self.type = FormKinds.name(of: type)
+    self.type = "\(FormKinds.stored(type))"
     let read = traits.isSecret || traits.isOutdated != nil ? nil : FormKinds.of(type)
     // A type may have its own form. Its default then shows it.
     let isUsual = form.map { read?.contains($0.kindName) ?? false } ?? true
@@ -156,38 +156,38 @@ enum FormKinds {
 
   private static func raw<T: RawRepresentable>(_: T.Type) -> [String]? { of(T.RawValue.self) }
 
-  static func name(of type: Any.Type) -> String {
-    (type as? any Layered.Type)?.innerName ?? "\(type)"
-  }
+  /// `type` without optionals and seals.
+  static func stored(_ type: Any.Type) -> Any.Type { (type as? any Layered.Type)?.stored ?? type }
 }
 
 /// A type that wraps a value of another type, or holds several.
 private protocol Layered {
   static var inner: [String]? { get }
-  static var innerName: String { get }
+  static var stored: Any.Type { get }
+}
+
+extension Layered {
+  static var stored: Any.Type { Self.self }
 }
 
 extension Optional: Layered {
   static var inner: [String]? { FormKinds.of(Wrapped.self) }
-  static var innerName: String { FormKinds.name(of: Wrapped.self) }
+  static var stored: Any.Type { FormKinds.stored(Wrapped.self) }
 }
 
 extension Sealed: Layered {
   static var inner: [String]? { nil }
-  static var innerName: String { FormKinds.name(of: Payload.self) }
+  static var stored: Any.Type { FormKinds.stored(Payload.self) }
 }
 
 extension Array: Layered {
   static var inner: [String]? { ["array"] }
-  static var innerName: String { "\(Self.self)" }
 }
 
 extension Set: Layered {
   static var inner: [String]? { ["array"] }
-  static var innerName: String { "\(Self.self)" }
 }
 
 extension Dictionary: Layered {
   static var inner: [String]? { ["dictionary"] }
-  static var innerName: String { "\(Self.self)" }
 }

@@ -17,6 +17,7 @@ public final class StorageRouter: Sendable {
   public var declared: [String: any DeclaredKey] { keys.byName }
   /// Those keys, and the families.
   package let keys: DeclaredKeys
+  private let claim: KeyClaim
   /// What follows keys, and ends when the router is closed.
   let sequences = Handler<Void>()
   let migrator = Migrator()
@@ -26,7 +27,8 @@ public final class StorageRouter: Sendable {
   /// A router over two stores. It moves values that an older program stored under a former name, as a former type, or in the
   /// clear: see ``migrations``.
   ///
-  /// - Throws: ``/CofferPlatform/StoreError/Kind/duplicateKey`` naming both places if two keys share a name;
+  /// - Throws: ``/CofferPlatform/StoreError/Kind/duplicateKey`` naming both places if two keys share a name, or if another
+  ///   living router over the same domain or service has a key of that name and another type;
   ///   ``/CofferPlatform/StoreError/Kind/invalidName``; ``/CofferPlatform/StoreError/Kind/refused`` if an override or a
   ///   registered value of the plain store names a key of the vault.
   public convenience init(
@@ -42,6 +44,7 @@ public final class StorageRouter: Sendable {
     id = Self.lastID.add(1, ordering: .relaxed).newValue
     if let decisions = vault.decisions { plain.settle(with: decisions) }
     keys = try DeclaredKeys(spaces)
+    claim = try KeyClaim(keys, plain, vault)
     for key in keys.byName.values.sorted(by: { $0.name < $1.name }) { try refuseUnstoredSecret(key) }
     for name in plain.layers.unstoredNames().sorted() {
       if let family = keys.family(of: name) {

@@ -31,6 +31,22 @@ extension PersistentStorage {
     #expect(error.what.contains(one.key.site.description) && error.what.contains(two.key.site.description))
   }
 
+  @Test func `B1 a name that two routers over one domain declare with two types is refused`() throws {
+    let bench = try Bench()
+    let (number, text) = (StorageKey("theme", default: 1), StorageKey("theme", default: "x"))
+    let (token, pass) = (StorageKey("token", secret: String.self), StorageKey("token", secret: Profile.self))
+    let app = try bench.app(Space(number), Space(token))
+    let error = try expect(.duplicateKey) { _ = try bench.app(Space(text)) }
+    #expect(error.what.contains("\(number.site) as Int") && error.what.contains("\(text.site) as String"))
+    #expect(error.key == "theme" && error.place == app.plain.place)
+    try expect(.duplicateKey) { _ = try bench.app(Space(pass)) }
+    // The same type from elsewhere, a newer version of the key, and another domain are not.
+    _ = try bench.app(Space(StorageKey("theme", of: Int.self)), Space(StorageKey("token", vaulted: String.self)))
+    _ = try bench.app(Space(text.upgraded(from: Int.self) { "\($0)" }))
+    _ = try StorageRouter(plain: bench.defaults("other"), vault: bench.vault, keys: Space(text))
+    withExtendedLifetime(app) {}
+  }
+
   @Test func `B2 one interface serves every store`() throws {
     let bench = try Bench()
     func roundTrip(_ storage: some KeyValueStorage<Plain>) throws {
