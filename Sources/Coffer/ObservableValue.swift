@@ -50,13 +50,21 @@ public final class ObservableValue<Value: Sendable>: Observable {
     }
   }
 
-  /// Changes the value in one step, even if others write: see ``/CofferStorage/StorageRouter/update(_:_:)``.
+  /// Changes the value in one step, even if others write: see `StorageRouter.update(_:_:)`.
   ///
   /// - Throws: ``/CofferPlatform/StoreError``, or the error of `body`; nothing has changed then.
   public func update(_ body: (inout Value) throws -> Void) throws {
     try router.update(key, body)
-    take(Result { () throws(StoreError) in try router.value(for: key) })
+    takePresent()
   }
+
+  /// The same for a closure that throws nothing, or says `throws(StoreError)`.
+  public func update(_ body: (inout Value) throws(StoreError) -> Void) throws(StoreError) {
+    try router.update(key, body)
+    takePresent()
+  }
+
+  private func takePresent() { take(Result { () throws(StoreError) in try router.value(for: key) }) }
 
   private func take(_ found: Result<Value, StoreError>) {
     do throws(StoreError) {

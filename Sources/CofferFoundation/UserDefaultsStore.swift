@@ -11,7 +11,7 @@ internal import Synchronization
 /// - A write is in memory when it returns, and on the disk after ``synchronize()``. A process that dies before loses it.
 /// - Two processes that write one domain overwrite one another; an update is atomic among the users of one store object, and a
 ///   batch happens at once for them and not on the disk.
-/// - Neither prepares nor decides a transaction: ``/CofferStorage/StorageRouter/transaction(_:)`` over this store and a vault
+/// - Neither prepares nor decides a transaction: `StorageRouter.transaction(_:)` over this store and a vault
 ///   throws ``/CofferPlatform/StoreError/Kind/unsupported``. That over plain keys alone works.
 /// - Changes are told that were made through this store. Others' are not: Foundation tells that something changed, not what.
 /// - It cannot be closed.

@@ -5,7 +5,7 @@ extension StorageRouter {
   ///
   /// It is read from one store at one moment. Between two such reads a transaction over both stores may take place, and while one
   /// does, a value of the vault may be the new one while a plain value is still the old one. ``values(_:)`` and
-  /// ``transaction(_:)`` never show half.
+  /// `transaction(_:)` never show half.
   ///
   /// - Throws: ``/CofferPlatform/StoreError`` `.undecodable`, `.expired`, `.locked`, `.pending` and the store's own failures.
   @inlinable
@@ -52,10 +52,21 @@ extension StorageRouter {
   /// - Throws: ``/CofferPlatform/StoreError``, or the error of `body`; nothing has changed then, unless it is
   ///   ``/CofferPlatform/StoreError/Kind/outcomeUnknown``.
   public func update<V, R>(_ key: StorageKey<V, R>, _ body: (inout V) throws -> Void) throws {
+    try updating(key, body).get()
+  }
+
+  /// The same for a closure that throws nothing, or says `throws(StoreError)`.
+  public func update<V, R>(_ key: StorageKey<V, R>, _ body: (inout V) throws(StoreError) -> Void) throws(StoreError) {
+    try updating(key, body).get()
+  }
+
+  private func updating<V, R, Failure>(
+    _ key: StorageKey<V, R>, _ body: (inout V) throws(Failure) -> Void
+  ) throws(StoreError) -> Result<Void, Failure> {
     try checkNoTransaction()
     try admit(key)
     if key.declaration.traits.endsWithSession { try noteSession(key) }
-    try R.store(of: self).update(key, body)
+    return try R.store(of: self).updating(key, body)
   }
 
   /// Removes the value of `key`, and in the same step the value of an older program that cannot be moved. Does nothing if there
@@ -118,18 +129,29 @@ extension StorageRouter {
   ///   yet to finish it: its plain keys throw the same until the outcome is learnt, and then all of it was made, or nothing;
   ///   ``/CofferPlatform/StoreError/Kind/outcomeUnknown`` when only the vault was written, and whether it was is not known; what
   ///   the stores throw, with nothing written.
-  public func transaction<Value>(_ body: (Transaction) throws -> Value) throws -> Value {
+  public func transaction<Value>(_ body: (Transaction) throws -> Value) throws -> Value { try running(body).get() }
+
+  /// The same for a closure that throws nothing, or says so: `{ transaction throws(StoreError) in … }`.
+  public func transaction<Value>(_ body: (Transaction) throws(StoreError) -> Value) throws(StoreError) -> Value {
+    try running(body).get()
+  }
+
+  private func running<Value, Failure>(
+    _ body: (Transaction) throws(Failure) -> Value
+  ) throws(StoreError) -> Result<Value, Failure> {
     try checkNoTransaction()
     return try retryingConflicts { () throws(StoreError) in
       let transaction = Transaction(on: self)
-      let outcome = Result { try Reentrancy.insideTransaction(of: id) { try body(transaction) } }
+      let outcome = Result { () throws(Failure) in
+        try Reentrancy.insideTransaction(of: id) { () throws(Failure) in try body(transaction) }
+      }
       transaction.end()
       switch outcome {
       case .success: try transaction.commit()
       case .failure: try checkReads(of: transaction)
       }
       return outcome
-    }.get()
+    }
   }
 
   /// Throws ``/CofferPlatform/StoreError/Kind/reentrant`` inside a closure of ``transaction(_:)``.

@@ -30,19 +30,32 @@ extension Store {
   ///
   /// - Throws: ``/CofferPlatform/StoreError``, or the error of `body`. Nothing has then changed, except after
   ///   `.outcomeUnknown`.
-  public func update<V>(_ key: StorageKey<V, R>, _ body: (inout V) throws -> Void) throws {
-    var refusal: (any Error)?
+  public func update<V>(_ key: StorageKey<V, R>, _ body: (inout V) throws -> Void) throws { try updating(key, body).get() }
+
+  /// The same for a closure that throws nothing, or says `throws(StoreError)`.
+  public func update<V>(_ key: StorageKey<V, R>, _ body: (inout V) throws(StoreError) -> Void) throws(StoreError) {
+    try updating(key, body).get()
+  }
+
+  func updating<V, Failure>(
+    _ key: StorageKey<V, R>, _ body: (inout V) throws(Failure) -> Void
+  ) throws(StoreError) -> Result<Void, Failure> {
+    var refusal: Failure?
     do {
       try update(key.name) { (form) throws(StoreError) in
         refusal = nil  // A store may run this again.
         var value = try key.read(form)
-        do { try body(&value) } catch {
+        do throws(Failure) { try body(&value) } catch {
           refusal = error
           throw StoreError(.closureThrew, "the update closure threw", key: key.name, cure: "see the underlying error")
         }
         return try key.form(of: value)
       }
-    } catch { throw refusal ?? error.about(key: key.name) }
+    } catch {
+      guard let refusal else { throw error.about(key: key.name) }
+      return .failure(refusal)
+    }
+    return .success(())
   }
 }
 

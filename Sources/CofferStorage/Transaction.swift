@@ -50,6 +50,17 @@ public final class Transaction {
   ///
   /// - Throws: ``/CofferPlatform/StoreError``, or the error of `body`; this transaction's value of the key is then unchanged.
   public func update<V, R>(_ key: StorageKey<V, R>, _ body: (inout V) throws -> Void) throws {
+    try updating(key, body).get()
+  }
+
+  /// The same for a closure that throws nothing, or says `throws(StoreError)`.
+  public func update<V, R>(_ key: StorageKey<V, R>, _ body: (inout V) throws(StoreError) -> Void) throws(StoreError) {
+    try updating(key, body).get()
+  }
+
+  private func updating<V, R, Failure>(
+    _ key: StorageKey<V, R>, _ body: (inout V) throws(Failure) -> Void
+  ) throws(StoreError) -> Result<Void, Failure> {
     if try !replaces(key) { try router.admit(key) }
     let form: R.Form?
     var value: V
@@ -57,10 +68,11 @@ public final class Transaction {
       form = try R.side(of: self).base(key.name)
       value = try key.read(form)
     } catch { throw error.about(key: key.name) }
-    try body(&value)
+    do throws(Failure) { try body(&value) } catch { return .failure(error) }
     // An unchanged value stays in its layer, perhaps a suite.
-    if let form = form as? PlainForm, try key.form(of: value) as? PlainForm == form { return }
+    if let form = form as? PlainForm, try key.form(of: value) as? PlainForm == form { return .success(()) }
     try set(value, for: key)
+    return .success(())
   }
 
   /// Notes a coming read of `key`, so that all such keys load at once.

@@ -8,7 +8,7 @@ extension Session {
   /// `body` may run again if a value that it read has changed meanwhile. Give it no other effects.
   ///
   /// - Throws: `StoreError` `.incomplete` when `body` set no credential; `.locked`, `.busy` and the errors of
-  ///   ``/CofferStorage/StorageRouter/transaction(_:)``; the error of `body`. Nothing has changed then.
+  ///   `StorageRouter.transaction(_:)`; the error of `body`. Nothing has changed then.
   public func login(as user: User, _ body: (Transaction) throws -> Void) throws {
     try router.transaction { transaction in
       try transaction.endSession()
@@ -29,7 +29,7 @@ extension Session {
   /// Nothing happens without a login. A refresh under way in any process finds the credential gone and stores nothing.
   ///
   /// - Throws: ``/CofferPlatform/StoreError/Kind/locked`` while the vault is locked, with nothing changed; the errors of
-  ///   ``/CofferStorage/StorageRouter/transaction(_:)``.
+  ///   `StorageRouter.transaction(_:)`.
   public func logout() throws {
     try router.transaction { try $0.endSession() }
     router.finishScrubbing()
