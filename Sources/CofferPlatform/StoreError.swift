@@ -176,3 +176,12 @@ extension StoreError: CustomStringConvertible {
     return text
   }
 }
+
+extension Error {
+  /// Forbidden: inside a closure, a `catch` without a pattern has any error.
+  @available(
+    *, unavailable,
+    message: "this error may be of any type: write do throws(StoreError) { … } catch { … }, or catch let error as StoreError"
+  )
+  public var kind: StoreError.Kind { fatalError("unavailable") }
+}

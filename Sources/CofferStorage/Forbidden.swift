@@ -44,6 +44,20 @@ extension StorageKey where R == Plain {
   public init<Key, Member>(_ name: String, of type: [Key: Member?].Type, fileID: String = #fileID, line: Int = #line)
   where Value == [Key: Member?]? { fatalError("unavailable") }
 
+  /// Forbidden: a property list holds no nil.
+  @available(
+    *, unavailable,
+    message: "a property list holds no nil: leave the elements out that are nil, or store a value that means nothing"
+  )
+  public init<Element: ExpressibleByNilLiteral>(_ name: String, default: [Element], fileID: String = #fileID, line: Int = #line)
+  where Value == [Element] { fatalError("unavailable") }
+
+  /// Forbidden: a property list holds no nil.
+  @available(*, unavailable, message: "a property list holds no nil: leave the names out whose values are nil")
+  public init<Key, Member: ExpressibleByNilLiteral>(
+    _ name: String, default: [Key: Member], fileID: String = #fileID, line: Int = #line
+  ) where Value == [Key: Member] { fatalError("unavailable") }
+
   /// Forbidden: absent and nil are the same.
   @available(
     *, unavailable,

@@ -59,7 +59,15 @@ extension ThrowingPersistedValue where Sensitivity == Vault {
     *, unavailable,
     message: "say what a locked vault does: .onFailure(use: nil) { error in … }.wrappedValue, or use load() and save(_:)"
   )
-  public var wrappedValue: Value { fatalError("unavailable") }
+  public var wrappedValue: Value {
+    get { fatalError("unavailable") }
+    nonmutating set { fatalError("unavailable") }
+  }
+
+  /// Forbidden: an observer would get nil from a locked vault.
+  @_disfavoredOverload
+  @available(*, unavailable, message: "say what a locked vault does first: .onFailure(use: nil) { error in … }.subject()")
+  public func subject() -> PersistedValues.Subject<Value> { fatalError("unavailable") }
 
   /// Forbidden: the erased handle has `wrappedValue`.
   @_disfavoredOverload
