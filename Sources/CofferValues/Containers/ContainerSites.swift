@@ -3,7 +3,8 @@ internal import CofferStorage
 internal import Synchronization
 
 /// The declaration sites of containers named after properties. Two private extensions in two files, or two modules, may each
-/// have a property of one name, which no compiler sees.
+/// have a property of one name, which no compiler sees. Of one file and type they count as one property, which may make its
+/// container in several places.
 enum ContainerSites {
   private struct Name: Hashable {
     let store: String
@@ -12,7 +13,7 @@ enum ContainerSites {
   }
 
   private struct Entry: Sendable {
-    let site: DeclarationSite
+    let site: DeclarationSite, type: Any.Type
     /// Of a store without a file: another object may reuse its address. Every store is Sendable, and this only asks whether
     /// it still exists.
     nonisolated(unsafe) weak var object: AnyObject?
@@ -22,10 +23,12 @@ enum ContainerSites {
   private static let sites = Mutex<[Name: Entry]>([:])
 
   /// The error if another site has the name `key` in the same store. The number of properties bounds the names.
-  static func refusal<R>(of key: String, at site: DeclarationSite, in store: any Store<R>) -> StoreError? {
-    guard let (name, entry) = claim(key, site, store) else { return nil }
+  static func refusal<R>(of key: String, _ type: Any.Type, at site: DeclarationSite, in store: any Store<R>) -> StoreError? {
+    guard let (name, entry) = claim(key, type, site, store) else { return nil }
     let other = sites.withLock { sites -> DeclarationSite? in
-      if let known = sites[name], known.hasFile || known.object != nil { return known.site == site ? nil : known.site }
+      if let known = sites[name], known.hasFile || known.object != nil {
+        return known.site.fileID == site.fileID && known.type == type ? nil : known.site
+      }
       sites[name] = entry
       return nil
     }
@@ -36,14 +39,20 @@ enum ContainerSites {
   }
 
   /// Nil for a store that is neither a file nor an object, and so cannot be identified.
-  private static func claim<R>(_ key: String, _ site: DeclarationSite, _ store: any Store<R>) -> (Name, Entry)? {
+  private static func claim<R>(
+    _ key: String, _ type: Any.Type, _ site: DeclarationSite, _ store: any Store<R>
+  ) -> (Name, Entry)? {
     if store.place.hasPrefix("/") {
-      return (Name(store: store.place + "\0" + store.part, object: nil, key: key), Entry(site: site, object: nil, hasFile: true))
+      return (
+        Name(store: store.place + "\0" + store.part, object: nil, key: key),
+        Entry(site: site, type: type, object: nil, hasFile: true)
+      )
     }
-    guard type(of: store) is AnyObject.Type else { return nil }
+    guard Swift.type(of: store) is AnyObject.Type else { return nil }
     let object = store as AnyObject
     return (
-      Name(store: store.place, object: ObjectIdentifier(object), key: key), Entry(site: site, object: object, hasFile: false)
+      Name(store: store.place, object: ObjectIdentifier(object), key: key),
+      Entry(site: site, type: type, object: object, hasFile: false)
     )
   }
 }

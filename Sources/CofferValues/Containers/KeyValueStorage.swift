@@ -50,7 +50,7 @@ extension KeyValueStorage where R == Plain {
   public func makeContainer<Value: PlainValue>(
     key: String? = nil, defaultValue: Value? = nil, property: String = #function, fileID: String = #fileID, line: Int = #line
   ) -> KeyValueContainer<Value> {
-    let name = ContainerName(key, property, DeclarationSite(fileID: fileID, line: line), in: store)
+    let name = ContainerName(key, property, Value.self, DeclarationSite(fileID: fileID, line: line), in: store)
     return KeyValueContainer(
       name: name, defaultValue: defaultValue,
       handle: PersistedValues.Checked(
@@ -88,7 +88,7 @@ extension KeyValueStorage where R == Vault {
     key: String? = nil, use substitute: Value?, property: String = #function, fileID: String = #fileID, line: Int = #line,
     onFailure: @escaping @Sendable (StoreError) -> Void
   ) -> KeyValueContainer<Value> {
-    let name = ContainerName(key, property, DeclarationSite(fileID: fileID, line: line), in: store)
+    let name = ContainerName(key, property, Value.self, DeclarationSite(fileID: fileID, line: line), in: store)
     let stored = store.persistedValue(for: StorageKey(name.text, vaulted: Value.self, fileID: fileID, line: line))
     return KeyValueContainer(
       name: name, defaultValue: nil,
@@ -103,10 +103,11 @@ struct ContainerName: Sendable {
   /// The reason why a derived name is invalid.
   let refusal: StoreError?
 
-  init<R>(_ written: String?, _ derived: String, _ site: DeclarationSite, in store: any Store<R>) {
+  init<R>(_ written: String?, _ derived: String, _ type: Any.Type, _ site: DeclarationSite, in store: any Store<R>) {
     text = written ?? derived
-    let isDerived = written == nil
-    refusal = isDerived ? Self.refusal(of: derived, "\(site)") ?? ContainerSites.refusal(of: derived, at: site, in: store) : nil
+    refusal =
+      written == nil
+      ? Self.refusal(of: derived, "\(site)") ?? ContainerSites.refusal(of: derived, type, at: site, in: store) : nil
   }
 
   // `#function` is the name of a computed property. In the initializer of a stored property it is the type's name, which all

@@ -208,6 +208,12 @@ extension PersistentStorage {
     let other = try PersistentStorage(suiteName: storage.suiteName, keyPrefix: "other.", in: bench.places.defaults)
     OtherFile.hidden(of: other).value = 4
     #expect(try OtherFile.hidden(of: other).load() == 4)
+    // A property may make its container in two places.
+    let places: [KeyValueContainer<Int>] = [5, 7].map { storage.makeContainer(property: "both", fileID: "A/A.swift", line: $0) }
+    try places[0].save(5)
+    #expect(try places[1].load() == 5)
+    let text: KeyValueContainer<String> = storage.makeContainer(property: "both", fileID: "A/A.swift", line: 9)
+    try expect(.duplicateKey) { try text.save("x") }
     for _ in 0..<3 {
       let (one, two) = (MemoryStore<Plain>(), MemoryStore<Plain>())
       let containers: [KeyValueContainer<Int>] = [
