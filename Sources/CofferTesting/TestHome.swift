@@ -6,7 +6,7 @@ internal import Foundation
 internal import SystemPackage
 
 /// A separate folder for real stores: property lists, a vault that opens at once, and no user data. It is removed with this
-/// object.
+/// object, once its property lists are up to date: no store still writes to them then.
 public final class TestHome: Sendable {
   /// The home of the running test, from a trait or ``withCurrent(_:)``.
   @TaskLocal public static var current: TestHome?
@@ -29,7 +29,16 @@ public final class TestHome: Sendable {
 
   deinit {
     guard let home = places.home else { return }
+    do throws(StoreError) {
+      for domain in try DefaultsDomain.list(in: places.defaults) { settle(domain) }
+    } catch { print("could not wait for the stores in \(home): \(error)") }
     do { try FileManager.default.removeItem(atPath: home.string) } catch { print("left behind: \(home): \(error)") }
+  }
+
+  /// Waits for a fold that runs, and leaves nothing for a later one. A list that does not open, perhaps because the test
+  /// damaged it, is not folded either.
+  private func settle(_ domain: DefaultsDomain) {
+    do throws(StoreError) { try DefaultsStore.open(domain: domain.name, in: domain.folder).close() } catch {}
   }
 
   /// Runs `body` with a new home as ``current``.

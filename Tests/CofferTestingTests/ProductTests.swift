@@ -181,6 +181,26 @@ private func note(_ test: String, _ store: DefaultsStore) {
     }
     #expect(!FileManager.default.fileExists(atPath: folder))
   }
+
+  @Test
+  func `a home is not removed while a store of it writes`() throws {
+    let home = Mutex<TestHome?>(try TestHome())
+    let places = try #require(home.withLock { $0?.places })
+    let store = try places.openDefaults("app"), gone = DispatchSemaphore(value: 0)
+    try store.save(.integer(0), for: "n")
+    try store.update("n") { _ throws(StoreError) in
+      Thread.detachNewThread {
+        home.withLock { $0 = nil }
+        gone.signal()
+      }
+      // No event: the thread waits.
+      #expect(gone.wait(timeout: .now() + .milliseconds(50)) == .timedOut)
+      #expect(FileManager.default.fileExists(atPath: places.defaults.string))
+      return .integer(1)
+    }
+    gone.wait()
+    #expect(!FileManager.default.fileExists(atPath: places.defaults.string))
+  }
 }
 
 @Suite struct MockStoreTests {
