@@ -42,3 +42,44 @@ extension StorageRouter {
     set { fatalError("unavailable") }
   }
 }
+
+extension StorageRouter {
+  /// The plain keys of a key space as properties, which are read and set as `app[key]` is:
+  ///
+  /// ```swift
+  /// let settings = app[keys]
+  /// if settings.theme == .dark { settings.theme = .light }
+  /// ```
+  public subscript<Keys: KeySpace>(keys: Keys) -> Values<Keys> { Values(router: self, keys: keys) }
+
+  /// The values of a key space's plain keys: the result of `app[keys]`.
+  @dynamicMemberLookup
+  public struct Values<Keys: KeySpace>: Sendable {
+    let router: StorageRouter
+    let keys: Keys
+
+    /// The value of a plain key.
+    public subscript<Value>(dynamicMember key: KeyPath<Keys, StorageKey<Value, Plain>>) -> Value { router[keys[keyPath: key]] }
+
+    /// Stores the value of a plain key, or removes it when it is nil. `& Sendable` alone distinguishes it from the getter.
+    @_disfavoredOverload
+    public subscript<Value>(dynamicMember key: any KeyPath<Keys, StorageKey<Value, Plain>> & Sendable) -> Value {
+      @available(
+        *, unavailable,
+        message: "this would read and write in two steps: use try app.update(keys.member) { $0 += 1 }, which is one"
+      )
+      get { fatalError("unavailable") }
+      nonmutating set { router[keys[keyPath: key]] = newValue }
+    }
+
+    /// Forbidden: a locked vault would read as nil.
+    @available(
+      *, unavailable,
+      message: "a value of the vault may be out of reach, and nil does not say so: use try app.value(for: keys.member)"
+    )
+    public subscript<Value>(dynamicMember key: KeyPath<Keys, StorageKey<Value, Vault>>) -> Value {
+      get { fatalError("unavailable") }
+      nonmutating set { fatalError("unavailable") }
+    }
+  }
+}

@@ -31,6 +31,17 @@ import Testing
   }
 
   @Test
+  func `the plain keys of a space are read and set like properties`() throws {
+    let app = try StorageRouter.inMemory(keys: keys), settings = app[keys]
+    #expect(settings.theme == "light" && settings.name == nil)
+    settings.theme = "dark"
+    settings.name = "Ada"
+    #expect(app[keys.theme] == "dark" && settings.theme == "dark" && settings.name?.count == 3)
+    settings.name = nil
+    #expect(try app.plain.names() == ["theme"])
+  }
+
+  @Test
   func `a failure is told to ValueFailures, and a read gives the default then; what is stored stays`() throws {
     let app = try StorageRouter.inMemory(keys: keys)
     try app.plain.save(.string("many"), for: "count")

@@ -94,6 +94,9 @@ enum ValuesArticleExamples {
 
     if app[keys.look] == .light { app[keys.look] = .dark }
     try app.update(keys.opens) { $0 += 1 }  // one step
+
+    let settings = app[keys]  // its plain keys as properties, with the same rules
+    settings.languages = ["en", "de"]
   }
 
   @MainActor static func onMain(_ app: StorageRouter, _ editor: View) throws {

@@ -64,6 +64,7 @@ internal import Testing
     #expect(try limit == 100 && customers == ["acme"] && bench.vault.names() == ["api/acme"])
     try ValuesArticleExamples.elements(app)
     #expect(try bench.defaults().load("look") == .string("dark") && bench.defaults().load("opens") == .integer(1))
+    #expect(app[MoreKeys()].languages == ["en", "de"])
   }
 
   @MainActor @Test func `the examples of the main actor do what the article says`() async throws {

@@ -152,6 +152,21 @@ struct ForbiddenProgram: Sendable, CustomStringConvertible {
       sentence: "a value of the vault may be out of reach, and nil does not say so: use try app.value(for: key)",
       allowed: "static func f(_ app: StorageRouter) throws { _ = try app.value(for: keys.pin); _ = app[keys.theme] }"),
     ForbiddenProgram(
+      "adding to a key space's property in two steps",
+      forbidden: "static func f(_ app: StorageRouter) { let settings = app[keys]; settings.launches += 1 }",
+      sentence: "this would read and write in two steps: use try app.update(keys.member) { $0 += 1 }, which is one",
+      allowed: "static func f(_ app: StorageRouter) { let settings = app[keys]; settings.launches = settings.launches + 1 }"),
+    ForbiddenProgram(
+      "a value of the vault as a key space's property",
+      forbidden: "static func f(_ app: StorageRouter) { _ = app[keys].pin }",
+      sentence: "a value of the vault may be out of reach, and nil does not say so: use try app.value(for: keys.member)",
+      allowed: "static func f(_ app: StorageRouter) { _ = app[keys].theme }"),
+    ForbiddenProgram(
+      "a value of the vault set as a key space's property",
+      forbidden: "static func f(_ app: StorageRouter) { app[keys].pin = nil }",
+      sentence: "a value of the vault may be out of reach, and nil does not say so: use try app.value(for: keys.member)",
+      allowed: "static func f(_ app: StorageRouter) { app[keys].theme = .dark }"),
+    ForbiddenProgram(
       "a value of the vault as a model that stays in memory",
       forbidden: "@MainActor static func f(_ app: StorageRouter) throws { _ = try app.observable(keys.pin) }",
       sentence: "a value of the vault may be out of reach, and is not kept in memory",
