@@ -22,9 +22,9 @@ enum Budget {
   static let layeredStoreRequirements = 4
 
   static let trackedFiles = 2_000
-  static let commentWords = 142_000
+  static let commentWords = 142_500
   /// Clauses in the comments of Sources that begin with what, who or whoever.
   static let clauses = 40
   static let linesOver130 = 2
-  static let markdownWords = 59_700
+  static let markdownWords = 59_800
 }
