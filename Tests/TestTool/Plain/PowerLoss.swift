@@ -26,18 +26,18 @@ enum PowerLoss {
     let recorder = Recorder()
     let place = folder.appending("life")
     let steps = life
-    nonisolated(unsafe) var (current, writer): (Int, DefaultsStore?) = (0, nil)
+    let present = Mutex<(step: Int, store: DefaultsStore?)>((0, nil))
     var calls = recorder.calls()
     calls.reached = { reached in
       // A write while the fold has no lock belongs to the next step.
-      guard reached == .listWritten, let tail = steps[current + 1].values["tail"] else { return }
-      recorder.note(.began(current + 1))
-      do { try writer?.save(tail, for: "tail") } catch { exit(4) }
+      let (step, store) = present.withLock { $0 }
+      guard reached == .listWritten, let tail = steps[step + 1].values["tail"] else { return }
+      recorder.note(.began(step + 1))
+      do { try store?.save(tail, for: "tail") } catch { exit(4) }
     }
     let store = try Scenario.open(place, "d", calls)
-    writer = store
     for (number, step) in steps.enumerated() {
-      current = number
+      present.withLock { $0 = (number, store) }
       recorder.note(.began(number))
       try step.run(store)
       if step.isPromise { recorder.note(.promised(number)) }
