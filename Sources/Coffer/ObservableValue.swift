@@ -35,7 +35,7 @@ public final class ObservableValue<Value: Sendable>: Observable {
 
   /// The value. Setting it stores it; setting nil removes it.
   ///
-  /// `value += 1` starts from the last seen value, and overwrites a later write of another process: ``update(_:)`` does not.
+  /// `value += 1` starts from the last seen value, and overwrites a later write of another process: `update` does not.
   public var value: Value {
     get {
       registrar.access(self, keyPath: \.value)
