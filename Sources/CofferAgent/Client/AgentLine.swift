@@ -67,6 +67,8 @@ final class AgentLine: Sendable {
     page: (inout FrameReader) throws(StoreError) -> Void
   ) throws(StoreError) {
     try Reentrancy.check(place.socket.string)
+    try Waiting.refuse(at: place.socket.string)
+    try Waiting.checkGoesOn(at: place.socket.string)
     var heard = false
     func hearPage(_ fields: inout FrameReader) throws(StoreError) {
       heard = true

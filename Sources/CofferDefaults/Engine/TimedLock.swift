@@ -20,7 +20,7 @@ struct TimedLock<Value: ~Copyable>: ~Copyable {
   ) throws(StoreError) -> Result {
     let early = try value.withLockIfAvailable { (value) throws(StoreError) in try body(&value, deadline) }
     if let early { return early }
-    return try wait(deadline ?? LockDeadline(after: FileLock.patience), busy, body)
+    return try wait(deadline ?? .ofCall(FileLock.patience), busy, body)
   }
 
   func withLock<Result>(_ body: (inout sending Value) throws(StoreError) -> Result) throws(StoreError) -> Result {
@@ -38,8 +38,7 @@ struct TimedLock<Value: ~Copyable>: ~Copyable {
     _ body: (inout sending Value, LockDeadline?) throws(StoreError) -> Result
   ) throws(StoreError) -> Result {
     var pauses = LockPauses()
-    while !deadline.isOver {
-      pauses.sleep()
+    while pauses.sleep(until: deadline) {
       let result = try value.withLockIfAvailable { (value) throws(StoreError) in try body(&value, deadline) }
       if let result { return result }
     }
