@@ -1,8 +1,6 @@
 public import CofferPlatform
 public import CofferStorage
-internal import CofferVault
-public import struct CofferVault.UnlockedVault
-public import struct CofferVaultFormat.Credentials
+public import CofferVault
 
 extension StorageRouter {
   /// The asynchronous form of ``synchronize()``.
