@@ -72,6 +72,9 @@ final class AgentLine: Sendable {
       heard = true
       try page(&fields)
     }
+    let timing = Measure.begin(.agentCall)
+    var failed = true
+    defer { timing?.end(failed: failed) }
     try request.withFrame { (frame) throws(StoreError) in
       // A kept connection may have ended. A question that was not sent, or only reads, may be repeated.
       if let kept = takeIdle() {
@@ -88,6 +91,7 @@ final class AgentLine: Sendable {
         throw said(of: error, isWrite: isWrite)
       }
     }
+    failed = false
   }
 
   func said(of failure: Failure, isWrite: Bool) -> StoreError {

@@ -38,11 +38,16 @@ struct TimedLock<Value: ~Copyable>: ~Copyable {
     _ body: (inout sending Value, LockDeadline?) throws(StoreError) -> Result
   ) throws(StoreError) -> Result {
     var pauses = LockPauses()
+    let timing = Measure.begin(.lockWait)
     while !deadline.isOver {
       pauses.sleep()
-      let result = try value.withLockIfAvailable { (value) throws(StoreError) in try body(&value, deadline) }
+      let result = try value.withLockIfAvailable { (value) throws(StoreError) in
+        timing?.end()
+        return try body(&value, deadline)
+      }
       if let result { return result }
     }
+    timing?.end(failed: true)
     throw busy()
   }
 }

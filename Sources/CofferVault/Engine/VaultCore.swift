@@ -40,7 +40,10 @@ final class VaultCore: Sendable {
     about name: ItemName? = nil, with companion: (any CompanionWrites)? = nil,
     _ body: (OpenVault, inout Change) throws(StoreError) -> Result
   ) throws(StoreError) -> Result {
-    try run { (vault) throws(StoreError) in
+    let timing = Measure.begin(.vaultCommit)
+    var failed = true
+    defer { timing?.end(failed: failed) }
+    let result = try run { (vault) throws(StoreError) in
       if let name { try vault.items.announce(name, writing: true) }
       if let companion {
         vault.view.database.accompany(with: companion)
@@ -50,6 +53,8 @@ final class VaultCore: Sendable {
       }
       return try vault.write(body)
     }
+    failed = false
+    return result
   }
 
   func rehearse(_ body: (OpenVault, inout Change) throws(StoreError) -> Void) throws(StoreError) {
