@@ -28,6 +28,7 @@ let package = Package(
     .library(name: "CofferLogin", targets: ["CofferLogin"]),
     .library(name: "CofferObservation", targets: ["CofferObservation"]),
     .library(name: "CofferPostgres", targets: ["CofferPostgres"]),
+    .library(name: "CofferServices", targets: ["CofferServices"]),
     .library(name: "CofferStorage", targets: ["CofferStorage"]),
     .library(name: "CofferTesting", targets: ["CofferTesting"]),
     .library(name: "CofferValues", targets: ["CofferValues"]),
@@ -37,13 +38,17 @@ let package = Package(
   traits: [
     .trait(name: "CommandLine", description: "The program `coffer`; traits: [] leaves it out."),
     .trait(name: "Configuration", description: "What `CofferConfiguration` is for: a provider for swift-configuration."),
+    .trait(name: "Services", description: "What `CofferServices` is for: a service with metrics and spans."),
     .default(enabledTraits: ["CommandLine"]),
   ],
   dependencies: [
     .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
     .package(url: "https://github.com/apple/swift-configuration", from: "1.4.0", traits: []),
+    .package(url: "https://github.com/apple/swift-distributed-tracing", from: "1.7.3"),
     .package(url: "https://github.com/apple/swift-log", from: "1.16.2"),
+    .package(url: "https://github.com/apple/swift-metrics", from: "2.13.0"),
     .package(url: "https://github.com/apple/swift-system", from: "1.8.1"),
+    .package(url: "https://github.com/swift-server/swift-service-lifecycle", from: "2.13.0"),
   ],
   targets: [
     // The C boundary: three module maps, nothing else imports C libraries.
@@ -141,6 +146,17 @@ let package = Package(
       dependencies: [
         "CofferStorage", "CofferPlatform",
         .product(name: "Configuration", package: "swift-configuration", condition: .when(traits: ["Configuration"])),
+      ],
+      swiftSettings: strict),
+    // Empty without its trait too.
+    .target(
+      name: "CofferServices",
+      dependencies: [
+        "Coffer", "CofferVault", "CofferStorage", "CofferPlatform",
+        .product(name: "Logging", package: "swift-log", condition: .when(traits: ["Services"])),
+        .product(name: "Metrics", package: "swift-metrics", condition: .when(traits: ["Services"])),
+        .product(name: "ServiceLifecycle", package: "swift-service-lifecycle", condition: .when(traits: ["Services"])),
+        .product(name: "Tracing", package: "swift-distributed-tracing", condition: .when(traits: ["Services"])),
       ],
       swiftSettings: strict),
     // Terminals, files and other programs, as the command line meets them. It knows no command.

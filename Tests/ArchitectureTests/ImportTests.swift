@@ -30,6 +30,9 @@ import Testing
     ],
     "CofferValues": ["CofferStorage", "CofferDefaults", "CofferPlatform", "SystemPackage"],
     "CofferConfiguration": ["CofferStorage", "CofferPlatform", "Configuration"],
+    "CofferServices": [
+      "Coffer", "CofferVault", "CofferStorage", "CofferPlatform", "Logging", "Metrics", "ServiceLifecycle", "Tracing",
+    ],
     "Coffer": [
       "CofferStorage", "CofferDefaults", "CofferVault", "CofferVaultFormat", "CofferVaultRows", "CofferMemory", "CofferAgent",
       "CofferPlatform", "SystemPackage",

@@ -73,8 +73,8 @@ struct SurfaceTests {
   @Test func `each product can be used with one import`() throws {
     let manifest = try String(contentsOf: Self.root.appending(path: "Package.swift"), encoding: .utf8)
     let products = Set(manifest.matches(of: /\.library\(name: "(\w+)"/).map { String($0.1) })
-    // Without its trait CofferConfiguration is empty: the package Tests/ConfiguredService uses it.
-    #expect(products == Set(Consumer.all.map(\.product)).union(["CofferConfiguration"]))
+    // Without their traits these are empty: the package Tests/ConfiguredService uses them.
+    #expect(products == Set(Consumer.all.map(\.product)).union(["CofferConfiguration", "CofferServices"]))
     for flags in Self.flags {
       let verdicts = try Compiler.verdicts(on: Consumer.all.map(\.text), with: ["-emit-sil", "-o", "/dev/null"] + flags)
       for (consumer, verdict) in zip(Consumer.all, verdicts) { #expect(verdict.errors == [], "\(consumer.product)") }
