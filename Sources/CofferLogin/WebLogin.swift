@@ -32,7 +32,7 @@ public struct WebLogin: Sendable {
   /// Seconds that a login may take.
   static let longest = 600.0
   /// Most logins that have begun and not ended. Anybody can begin one: this bounds their share of the vault to about a
-  /// megabyte. Beyond that an older login ends.
+  /// megabyte. When nearly all names are taken, another login ends.
   static let most = 1024
   /// Names that are tried for a free one. The cost of beginning a login does not grow with the logins that have begun.
   private static let looks = 8
@@ -113,22 +113,17 @@ public struct WebLogin: Sendable {
   // Source: RFC 6265bis, 4.1.3.2: other hosts cannot set a cookie of that name.
   private static func cookie(of slot: Int, isSecure: Bool) -> String { (isSecure ? "__Host-" : "") + "coffer-login-\(slot)" }
 
-  /// Keeps `pending` under a free name of some random ones, or in place of the oldest among them.
+  /// Keeps `pending` under a free name of some random ones, or in place of another login under the last of these.
   private func keep(_ pending: PendingLogin) throws -> Int {
     let bytes = try Sealed(pending).withBytes { try $0.withUnsafeBytes { try SecretBytes(copying: $0) } }
-    let form = SecretForm(
-      bytes, metadata: ItemMetadata(contentType: "application/json", expires: Date().addingTimeInterval(Self.longest)))
+    let metadata = ItemMetadata(contentType: "application/json", expires: Date().addingTimeInterval(Self.longest))
+    let form = SecretForm(bytes, metadata: metadata)
+    var looks = 0
     while true {
-      var oldest: (slot: Int, version: RecordVersion, ends: Date)?
-      for _ in 0..<Self.looks {
-        let slot = Int.random(in: 0..<Self.most)
-        let (version, present) = try look(slot)
-        let ends = present?.metadata.expires ?? .distantPast
-        if ends < oldest?.ends ?? .distantFuture { oldest = (slot, version, ends) }
-        if present == nil { break }
-      }
-      guard let (slot, version, _) = oldest else { continue }
-      if try replace(slot, version, by: form) { return slot }
+      let slot = Int.random(in: 0..<Self.most)
+      let (version, present) = try look(slot)
+      looks += 1
+      if present == nil || looks >= Self.looks, try replace(slot, version, by: form) { return slot }
     }
   }
 

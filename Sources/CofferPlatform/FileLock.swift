@@ -29,16 +29,16 @@ package enum FileLock {
     _ fd: Int32, _ calls: SystemCalls, _ first: Int32, _ place: FilePath, _ patience: Duration,
     _ deadline: LockDeadline, _ holder: () -> UInt32?
   ) throws(StoreError) {
-    try Measure.timed(.lockWait) { () throws(StoreError) in
-      var result = first
-      var pauses = LockPauses()
-      while result == -EWOULDBLOCK {
-        guard !deadline.isOver else { throw busy(place, holder(), patience) }
-        pauses.sleep()
-        result = calls.lock(fd, LOCK_EX | LOCK_NB)
-      }
-      guard result == 0 else { throw StoreError(errno: -result, "lock the file", place: place) }
+    let timing = Measure.begin(.lockWait)
+    defer { timing?.end() }
+    var result = first
+    var pauses = LockPauses()
+    while result == -EWOULDBLOCK {
+      guard !deadline.isOver else { throw busy(place, holder(), patience) }
+      pauses.sleep()
+      result = calls.lock(fd, LOCK_EX | LOCK_NB)
     }
+    guard result == 0 else { throw StoreError(errno: -result, "lock the file", place: place) }
   }
 
   /// - Parameter doing: what the holder does; by default it has held the lock for `patience`.

@@ -2,8 +2,8 @@ internal import Synchronization
 
 /// Slow steps, timed for a program's metrics. Without a receiver a step costs one load of a pointer; a read or write that
 /// neither waits nor folds has no such step.
-package enum Measure {
-  package enum Step: String, CaseIterable, Sendable {
+package struct Measure: Sendable {
+  package enum Step: String, Sendable {
     /// A write that found the lock taken.
     case lockWait = "lock.wait"
     /// The plain store's changes into its property list.
@@ -12,42 +12,25 @@ package enum Measure {
     case renewal
     /// A question to the agent and its answer.
     case agentCall = "agent.call"
+    /// A change of the vault, with the wait for its lock.
     case vaultCommit = "vault.commit"
   }
 
-  package typealias Receiver = @Sendable (Step, _ took: Duration, _ failed: Bool) -> Void
-
-  private final class Box: Sendable {
-    let receiver: Receiver
-    init(_ receiver: @escaping Receiver) { self.receiver = receiver }
+  private final class Receiver: Sendable {
+    let take: @Sendable (Step, Duration) -> Void
+    init(_ take: @escaping @Sendable (Step, Duration) -> Void) { self.take = take }
   }
 
-  private static let box = AtomicLazyReference<Box>()
+  private static let receiver = AtomicLazyReference<Receiver>()
+  private let step: Step
+  private let receiver: Receiver
+  private let start = ContinuousClock.now
 
-  /// Hands each step to `receiver`, on the thread or task of the step, right after it. Only the first receiver of a process counts.
-  package static func report(to receiver: @escaping Receiver) { _ = box.storeIfNil(Box(receiver)) }
-
-  /// A step that has begun.
-  package struct Timing: Sendable {
-    fileprivate let step: Step
-    fileprivate let receiver: Receiver
-    private let start = ContinuousClock.now
-
-    package func end(failed: Bool = false) { receiver(step, ContinuousClock.now - start, failed) }
-  }
+  /// Passes each step to `take` at its end, on its thread or task, perhaps under a lock. Only the first call in a process counts.
+  package static func report(to take: @escaping @Sendable (Step, Duration) -> Void) { _ = receiver.storeIfNil(Receiver(take)) }
 
   /// Nil without a receiver.
-  package static func begin(_ step: Step) -> Timing? { box.load().map { Timing(step: step, receiver: $0.receiver) } }
+  package static func begin(_ step: Step) -> Measure? { receiver.load().map { Measure(step: step, receiver: $0) } }
 
-  package static func timed<Result, Failure>(_ step: Step, _ body: () throws(Failure) -> Result) throws(Failure) -> Result {
-    guard let timing = begin(step) else { return try body() }
-    do throws(Failure) {
-      let result = try body()
-      timing.end()
-      return result
-    } catch {
-      timing.end(failed: true)
-      throw error
-    }
-  }
+  package func end() { receiver.take(step, ContinuousClock.now - start) }
 }

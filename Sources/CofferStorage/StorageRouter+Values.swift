@@ -253,11 +253,6 @@ extension StorageRouter {
     keys.families.contains { $0.name == family.prefix && $0.site == family.site && $0 is StorageKeyFamily<V, R> }
   }
 
-  /// Whether `key` is the member called `name` of a family.
-  package func isMember<V, R>(_ key: StorageKey<V, R>, named name: String) -> Bool {
-    keys.family(of: key.name).map { $0.name + name == key.name } ?? false
-  }
-
   /// Whether this router was given `key`, or the family of which it is a member.
   package func declares<V, R>(_ key: StorageKey<V, R>) -> Bool {
     if let known = declared[key.name] { return known.site == key.site && known is StorageKey<V, R> }

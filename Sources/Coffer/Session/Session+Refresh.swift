@@ -33,12 +33,12 @@ extension Session {
     case .renewed(let credential): return credential
     case .turn(let turn, let old, let present):
       defer { turn.end() }
-      return try await timed {
-        let new = try await Deadline.run(within: limit, key: key.name, cure: "try again; nothing was stored") {
-          try await renew(old)
-        }
-        return try settle(new, key, replacing: present)
+      let timing = Measure.begin(.renewal)
+      defer { timing?.end() }
+      let new = try await Deadline.run(within: limit, key: key.name, cure: "try again; nothing was stored") {
+        try await renew(old)
       }
+      return try settle(new, key, replacing: present)
     }
   }
 
@@ -57,19 +57,12 @@ extension Session {
     case .turn(let turn, let old, let present):
       let work = Task { () async throws -> Sealed<Credential> in
         defer { turn.end() }
-        return try await timed { try settle(try await renew(old), key, replacing: present) }
+        let timing = Measure.begin(.renewal)
+        defer { timing?.end() }
+        return try settle(try await renew(old), key, replacing: present)
       }
       return try await Deadline.run(within: limit, key: key.name, cure: "try again; the renewal goes on") { try await work.value }
     }
-  }
-
-  private func timed<Value>(_ renewal: () async throws -> Value) async throws -> Value {
-    let timing = Measure.begin(.renewal)
-    var failed = true
-    defer { timing?.end(failed: failed) }
-    let value = try await renewal()
-    failed = false
-    return value
   }
 
   private enum Beginning<Credential: Sendable>: Sendable {
@@ -82,7 +75,7 @@ extension Session {
   private func begin<Credential>(
     _ key: StorageKey<Sealed<Credential>?, Vault>, replacing stale: Sealed<Credential>?, within limit: Duration
   ) async throws -> Beginning<Credential> {
-    guard member.map({ router.isMember(key, named: $0) }) ?? true else {
+    guard member.map({ (router.keys.declaration(of: key.name)?.name ?? "") + $0 == key.name }) ?? true else {
       throw StoreError(
         .refused, "the key of another user", key: key.name, cure: "use the family's member of the session's user")
     }

@@ -73,8 +73,7 @@ final class AgentLine: Sendable {
       try page(&fields)
     }
     let timing = Measure.begin(.agentCall)
-    var failed = true
-    defer { timing?.end(failed: failed) }
+    defer { timing?.end() }
     try request.withFrame { (frame) throws(StoreError) in
       // A kept connection may have ended. A question that was not sent, or only reads, may be repeated.
       if let kept = takeIdle() {
@@ -91,7 +90,6 @@ final class AgentLine: Sendable {
         throw said(of: error, isWrite: isWrite)
       }
     }
-    failed = false
   }
 
   func said(of failure: Failure, isWrite: Bool) -> StoreError {

@@ -74,13 +74,13 @@ struct Fold {
         case .done: return true
         case .again: return false
         case .planned(let plan):
-          return try Measure.timed(.fold) { () throws(StoreError) in
-            guard try write(plan) else { return false }
-            try plan.journal.completeFold()
-            try plan.journal.memory.storeNoExchange()
-            try plan.journal.memory.store(CoarseClock.now() - begin, .foldTime)
-            return try scrub(plan, scrubbing)
-          }
+          let timing = Measure.begin(.fold)
+          defer { timing?.end() }
+          guard try write(plan) else { return false }
+          try plan.journal.completeFold()
+          try plan.journal.memory.storeNoExchange()
+          try plan.journal.memory.store(CoarseClock.now() - begin, .foldTime)
+          return try scrub(plan, scrubbing)
         }
       }
       if isDone { return try tidy() }

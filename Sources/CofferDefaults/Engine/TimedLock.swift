@@ -47,7 +47,7 @@ struct TimedLock<Value: ~Copyable>: ~Copyable {
       }
       if let result { return result }
     }
-    timing?.end(failed: true)
+    timing?.end()
     throw busy()
   }
 }

@@ -41,9 +41,8 @@ final class VaultCore: Sendable {
     _ body: (OpenVault, inout Change) throws(StoreError) -> Result
   ) throws(StoreError) -> Result {
     let timing = Measure.begin(.vaultCommit)
-    var failed = true
-    defer { timing?.end(failed: failed) }
-    let result = try run { (vault) throws(StoreError) in
+    defer { timing?.end() }
+    return try run { (vault) throws(StoreError) in
       if let name { try vault.items.announce(name, writing: true) }
       if let companion {
         vault.view.database.accompany(with: companion)
@@ -53,8 +52,6 @@ final class VaultCore: Sendable {
       }
       return try vault.write(body)
     }
-    failed = false
-    return result
   }
 
   func rehearse(_ body: (OpenVault, inout Change) throws(StoreError) -> Void) throws(StoreError) {
