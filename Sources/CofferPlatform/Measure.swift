@@ -8,7 +8,7 @@ package struct Measure: Sendable {
     case lockWait = "lock.wait"
     /// The plain store's changes into its property list.
     case fold
-    /// A renewal of a credential, by the one who asks the server.
+    /// A renewal of a credential by its server; not the waits of others for it.
     case renewal
     /// A question to the agent and its answer.
     case agentCall = "agent.call"

@@ -32,9 +32,9 @@ private enum Systems {
   private var logger: Logger { Logger(label: "service") { [log] _ in log } }
 
   /// Waits in a task until `condition` holds.
-  private func poll(_ what: Comment, _ condition: () -> Bool) async throws {
+  private func poll(_ what: Comment, _ condition: () async throws -> Bool) async throws {
     let deadline = ContinuousClock.now + .seconds(120)
-    while !condition() {
+    while try await !condition() {
       guard ContinuousClock.now < deadline else {
         Issue.record(what)
         return
@@ -49,6 +49,8 @@ private enum Systems {
     async throws
   {
     let (metrics, tracer) = (Systems.metrics, Systems.tracer)
+    metrics.reset()
+    tracer.clearAll()
     let home = try ServiceHome()
     defer { try? FileManager.default.removeItem(at: home.folder) }
     let storage = try StorageService(logger: logger) { home.app }
@@ -89,7 +91,8 @@ private enum Systems {
   @Test func `a renewal is recorded, refused or not`() async throws {
     let home = try ServiceHome()
     defer { try? FileManager.default.removeItem(at: home.folder) }
-    _ = (Systems.metrics, Systems.tracer)
+    Systems.metrics.reset()
+    Systems.tracer.clearAll()
     let storage = try StorageService(logger: logger) { home.app }
     let running = Task { try await storage.run() }
     struct Session: KeySpace {
@@ -102,31 +105,16 @@ private enum Systems {
     try session.login(as: "ada") { try $0.set(Sealed("old"), for: keys.credential) }
     let stale = try app.value(for: keys.credential)
     struct Refused: Error {}
+    // Again, as the service may not run yet.
     try await poll("a refused renewal is recorded") {
-      isTimed("coffer.renewal")
-    } whileTrying: {
       await #expect(throws: Refused.self) {
         try await session.refresh(keys.credential, replacing: stale) { _ in throw Refused() }
       }
+      return isTimed("coffer.renewal")
     }
     running.cancel()
     try await running.value
     #expect(throws: StoreError.self) { try home.app.set("Bye", for: home.keys.greeting) }
-  }
-
-  /// The same, with a step before each look: the service may not run yet.
-  private func poll(
-    _ what: Comment, _ condition: () -> Bool, whileTrying body: () async throws -> Void
-  ) async throws {
-    let deadline = ContinuousClock.now + .seconds(120)
-    while !condition() {
-      guard ContinuousClock.now < deadline else {
-        Issue.record(what)
-        return
-      }
-      try await body()
-      try await Task.sleep(for: .milliseconds(5))
-    }
   }
 
   @Test func `a service whose stores cannot be opened is none`() throws {
