@@ -116,7 +116,10 @@ public struct WebLogin: Sendable {
   /// Keeps `pending` under a free name of some random ones, or in place of another login under the last of these.
   private func keep(_ pending: PendingLogin) throws -> Int {
     let bytes = try Sealed(pending).withBytes { try $0.withUnsafeBytes { try SecretBytes(copying: $0) } }
-    let metadata = ItemMetadata(contentType: "application/json", expires: Date().addingTimeInterval(Self.longest))
+    // The attribute keeps clients of the Secret Service, and imports, from changing it.
+    let metadata = ItemMetadata(
+      contentType: "application/json", attributes: ["coffer.pending-login": "true"],
+      expires: Date().addingTimeInterval(Self.longest))
     let form = SecretForm(bytes, metadata: metadata)
     var looks = 0
     while true {
