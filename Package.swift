@@ -22,6 +22,7 @@ let package = Package(
     // What an application uses. Each of the others needs one import as well, and shows one thing whole.
     .library(name: "Coffer", targets: ["Coffer"]),
     .library(name: "CofferAgent", targets: ["CofferAgent"]),
+    .library(name: "CofferClient", targets: ["CofferClient"]),
     .library(name: "CofferConfiguration", targets: ["CofferConfiguration"]),
     .library(name: "CofferDefaults", targets: ["CofferDefaults"]),
     .library(name: "CofferFoundation", targets: ["CofferFoundation"]),
@@ -108,11 +109,14 @@ let package = Package(
         "CofferPlatform", "CCofferLibraries", systemPackage,
       ],
       swiftSettings: strict),
+    // The agent's socket, messages and calls, and a client for programs that only ask. It links no library.
+    .target(name: "CofferClient", dependencies: ["CCofferPlatform"], swiftSettings: strict),
     // Keeps a vault unlocked in a process of its own, and asks it.
     .target(
       name: "CofferAgent",
       dependencies: [
-        "CofferVault", "CofferVaultFormat", "CofferVaultRows", "CofferStorage", "CofferMemory", "CofferPlatform", systemPackage,
+        "CofferClient", "CofferVault", "CofferVaultFormat", "CofferVaultRows", "CofferStorage", "CofferMemory", "CofferPlatform",
+        systemPackage,
       ],
       swiftSettings: strict),
     .target(
@@ -238,6 +242,8 @@ let package = Package(
         "CofferTestSupport", systemPackage,
       ],
       path: "Tests/TestTool", swiftSettings: strict),
+    // A program that only asks an agent. A test looks at the libraries that it links.
+    .executableTarget(name: "ClientTool", dependencies: ["CofferClient"], path: "Tests/ClientTool", swiftSettings: strict),
     // On real servers that the tests make for themselves.
     .testTarget(
       name: "CofferPostgresTests",
@@ -277,7 +283,7 @@ let package = Package(
     .testTarget(
       name: "CofferAgentTests",
       dependencies: [
-        "CofferAgent", "CofferPostgres", "CofferTesting", "Coffer",
+        "CofferClient", "CofferAgent", "CofferPostgres", "CofferTesting", "Coffer", "ClientTool",
         "CofferVault", "CofferPlatform", "CofferStorage", "CofferMemory",
         "CofferTestSupport",
         systemPackage,
@@ -319,14 +325,14 @@ let package = Package(
       name: "CofferParserTests",
       dependencies: [
         "CofferCLI", "CofferFormats", "CofferTerminal", "CofferSecretService", "CofferLogin", "CofferPostgres", "Coffer",
-        "CofferAgent", "CofferDefaults",
+        "CofferAgent", "CofferClient", "CofferDefaults",
         "CofferVault", "CofferPlatform", "CofferStorage", "CofferMemory", systemPackage,
       ]),
     .testTarget(
       name: "CofferCLITests",
       dependencies: [
-        "CofferCLI", "CofferFormats", "CofferTerminal", "CofferExample", "Coffer", "CofferAgent", "CofferVault", "CofferPlatform",
-        "CofferStorage", "CofferMemory",
+        "CofferCLI", "CofferFormats", "CofferTerminal", "CofferExample", "Coffer", "CofferAgent", "CofferClient",
+        "CofferVault", "CofferPlatform", "CofferStorage", "CofferMemory",
         "TestTool", "CofferTestSupport",
         argumentParser,
         systemPackage,

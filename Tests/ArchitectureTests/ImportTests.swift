@@ -25,8 +25,10 @@ import Testing
       "CofferVault", "CofferVaultFormat", "CofferVaultRows", "CofferDefaults", "CofferStorage", "CofferMemory", "CofferPlatform",
       "CCofferLibraries", "SystemPackage",
     ],
+    "CofferClient": ["CCofferPlatform"],
     "CofferAgent": [
-      "CofferVault", "CofferVaultFormat", "CofferVaultRows", "CofferStorage", "CofferMemory", "CofferPlatform", "SystemPackage",
+      "CofferClient", "CofferVault", "CofferVaultFormat", "CofferVaultRows", "CofferStorage", "CofferMemory", "CofferPlatform",
+      "SystemPackage",
     ],
     "CofferValues": ["CofferStorage", "CofferDefaults", "CofferPlatform", "SystemPackage"],
     "CofferConfiguration": ["CofferStorage", "CofferPlatform", "Configuration"],
