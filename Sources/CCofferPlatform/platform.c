@@ -379,6 +379,8 @@ bool coffer_is_forked_child(void) { return getpid() != loading_process; }
 
 _Thread_local uint64_t coffer_transaction_mark;
 _Thread_local bool coffer_closure_mark;
+_Thread_local void *coffer_attempt_mark;
+_Thread_local void *coffer_call_mark;
 
 _Thread_local uint32_t coffer_thread_mark;
 uint32_t coffer_number_thread(void) {

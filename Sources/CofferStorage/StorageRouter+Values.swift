@@ -52,17 +52,16 @@ extension StorageRouter {
   /// - Throws: ``/CofferPlatform/StoreError``, or the error of `body`; nothing has changed then, unless it is
   ///   ``/CofferPlatform/StoreError/Kind/outcomeUnknown``.
   public func update<V, R>(_ key: StorageKey<V, R>, _ body: (inout V) throws -> Void) throws {
-    try updating(key, body).get()
+    if let failure = try updating(key, body) { throw failure }
   }
 
   /// The same for a closure that throws nothing, or says `throws(StoreError)`.
   public func update<V, R>(_ key: StorageKey<V, R>, _ body: (inout V) throws(StoreError) -> Void) throws(StoreError) {
-    try updating(key, body).get()
+    if let failure = try updating(key, body) { throw StoreError.thrown(failure) }
   }
 
-  private func updating<V, R, Failure>(
-    _ key: StorageKey<V, R>, _ body: (inout V) throws(Failure) -> Void
-  ) throws(StoreError) -> Result<Void, Failure> {
+  /// The error of `body`. A `Result` of a generic error would be a type made at run time, at a third of an update's cost.
+  func updating<V, R>(_ key: StorageKey<V, R>, _ body: (inout V) throws -> Void) throws(StoreError) -> (any Error)? {
     try checkNoTransaction()
     try admit(key)
     if key.declaration.traits.endsWithSession { try noteSession(key) }
@@ -133,19 +132,16 @@ extension StorageRouter {
 
   /// The same for a closure that throws nothing, or says so: `{ transaction throws(StoreError) in … }`.
   public func transaction<Value>(_ body: (Transaction) throws(StoreError) -> Value) throws(StoreError) -> Value {
-    try running(body).get()
+    do { return try running(body).get() } catch { throw StoreError.thrown(error) }
   }
 
-  private func running<Value, Failure>(
-    _ body: (Transaction) throws(Failure) -> Value
-  ) throws(StoreError) -> Result<Value, Failure> {
+  func running<Value>(_ body: (Transaction) throws -> Value) throws(StoreError) -> Result<Value, any Error> {
     try checkNoTransaction()
     return try retryingConflicts { () throws(StoreError) in
       let transaction = Transaction(on: self)
-      let outcome = Result { () throws(Failure) in
-        try Reentrancy.insideTransaction(of: id) { () throws(Failure) in try body(transaction) }
-      }
+      let outcome = Result { try Reentrancy.insideTransaction(of: id) { try body(transaction) } }
       transaction.end()
+      try Waiting.refuseAgain()
       switch outcome {
       case .success: try transaction.commit()
       case .failure: try checkReads(of: transaction)
@@ -189,6 +185,8 @@ extension StorageRouter {
 
   /// The plain store prepares, the vault decides. Locks are taken in this order everywhere, so that no two wait for each other.
   private func commitBoth(_ plainBatch: Batch<Plain>, _ vaultBatch: Batch<Vault>) throws(StoreError) {
+    // Before the plain store prepares.
+    try Waiting.refuse(at: vault.place)
     // With writes on one side only there is nothing that could come apart, and no outcome to record.
     let isDivisible = !plainBatch.writes.isEmpty && !vaultBatch.writes.isEmpty
     var decided: TransactionID?

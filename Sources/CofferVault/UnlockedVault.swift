@@ -8,9 +8,15 @@ internal import CofferVaultRows
 public struct UnlockedVault: ~Copyable, Sendable {
   let core: VaultCore
 
-  init(_ vault: sending OpenVault) { core = VaultCore(vault) }
+  /// Whether another value closes the vault.
+  private let isLent: Bool
 
-  deinit { core.close() }
+  init(_ vault: sending OpenVault) { (core, isLent) = (VaultCore(vault), false) }
+
+  /// The same vault for a call on another thread. It is closed once the owner locks it.
+  init(lending core: VaultCore) { (self.core, isLent) = (core, true) }
+
+  deinit { if !isLent { core.close() } }
 
   /// Creates a vault with one slot: for a passphrase, a key file, or both together.
   ///

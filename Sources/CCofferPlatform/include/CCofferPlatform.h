@@ -123,6 +123,14 @@ extern _Thread_local uint64_t coffer_transaction_mark;
 static inline uint64_t coffer_transaction_router(void) { return coffer_transaction_mark; }
 static inline void coffer_set_transaction_router(uint64_t router) { coffer_transaction_mark = router; }
 
+/// How calls on this thread may wait: see Waiting.swift. Both are NULL for synchronous calls.
+extern _Thread_local void *coffer_attempt_mark;
+static inline void *coffer_attempt(void) { return coffer_attempt_mark; }
+static inline void coffer_set_attempt(void *attempt) { coffer_attempt_mark = attempt; }
+extern _Thread_local void *coffer_call_mark;
+static inline void *coffer_call(void) { return coffer_call_mark; }
+static inline void coffer_set_call(void *call) { coffer_call_mark = call; }
+
 /// A number of this thread, from 1, consecutive in the order of the threads' first use.
 extern _Thread_local uint32_t coffer_thread_mark;
 uint32_t coffer_number_thread(void);

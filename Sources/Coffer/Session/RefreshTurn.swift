@@ -36,9 +36,14 @@ package struct RefreshTurn: Sendable {
   static func take(
     at path: FilePath?, of vault: VaultPlace, _ gate: RefreshGate?, within limit: Duration
   ) async throws -> RefreshTurn {
-    var wait = Wait(path: path, vault: vault, gate: gate, limit: limit)
+    var wait = Wait(path: path, gate: gate, limit: limit)
     while true {
-      switch try wait.next() {
+      let turn =
+        if path == nil, vault.isOnKnownServer {
+          try await CallQueues.run(at: "turn at \(vault)", within: nil) { () throws(StoreError) in try attempt(path, vault, gate)
+          }
+        } else { try attempt(path, vault, gate) }
+      switch try wait.next(turn) {
       case .turn(let turn): return turn
       case .pause(let pause): try await Task.sleep(for: pause)
       }
@@ -50,9 +55,9 @@ package struct RefreshTurn: Sendable {
   /// - Throws: ``/CofferPlatform/StoreError/Kind/busy`` when others keep it past `limit`; the errors of opening the file.
   package static func take(for key: String, beside place: VaultPlace, within limit: Duration) throws(StoreError) -> RefreshTurn {
     let path = try place.path.flatMap { (vault) throws(StoreError) in try RefreshLockFile.path(for: key, of: "", beside: vault) }
-    var wait = Wait(path: path, vault: place, gate: nil, limit: limit)
+    var wait = Wait(path: path, gate: nil, limit: limit)
     while true {
-      switch try wait.next() {
+      switch try wait.next(attempt(path, place, wait.gate)) {
       case .turn(let turn): return turn
       case .pause(let pause): usleep(UInt32(pause / .microseconds(1)))
       }
@@ -64,7 +69,6 @@ package struct RefreshTurn: Sendable {
     enum Outcome { case turn(RefreshTurn), pause(Duration) }
 
     let path: FilePath?
-    let vault: VaultPlace
     let gate: RefreshGate?
     let limit: Duration
     private let deadline: ContinuousClock.Instant
@@ -72,13 +76,13 @@ package struct RefreshTurn: Sendable {
     private var longest = 5.0
     private static let longestOfAll = 50.0
 
-    init(path: FilePath?, vault: VaultPlace, gate: RefreshGate?, limit: Duration) {
-      (self.path, self.vault, self.gate, self.limit) = (path, vault, gate, limit)
+    init(path: FilePath?, gate: RefreshGate?, limit: Duration) {
+      (self.path, self.gate, self.limit) = (path, gate, limit)
       deadline = .now + limit
     }
 
-    mutating func next() throws(StoreError) -> Outcome {
-      if let turn = try RefreshTurn.attempt(path, vault, gate) {
+    mutating func next(_ turn: RefreshTurn?) throws(StoreError) -> Outcome {
+      if let turn {
         if turn.isAlone(at: path) { return .turn(turn) }
         turn.end()
       }
@@ -115,6 +119,12 @@ package struct RefreshTurn: Sendable {
   func isAlone(at path: FilePath?) -> Bool {
     guard let lock, let path else { return true }
     return lock.isStill(path)
+  }
+
+  /// Ends a turn at a server on a thread of its own, for asynchronous code.
+  func endAside() {
+    guard turn != nil else { return end() }
+    do throws(StoreError) { try DetachedThread.start(stackBytes: 1 << 20, place: "turn") { end() } } catch { end() }
   }
 
   package func end() {

@@ -1,4 +1,4 @@
-internal import CofferPlatform
+public import CofferPlatform
 public import CofferStorage
 
 extension Session {
@@ -36,5 +36,28 @@ extension Session {
   public func logout() throws {
     try router.transaction { try $0.endSession(of: member) }
     router.finishScrubbing()
+  }
+}
+
+// In asynchronous code the compiler takes these. They throw the errors of the synchronous forms; `.cancelled` if the task is
+// cancelled during a wait, and `.closed` if the router is closed then. Nothing has changed after these two.
+extension Session {
+  /// The asynchronous form of ``login(as:_:)``. `body` runs on another thread than the caller's.
+  nonisolated(nonsending) public func login(
+    as user: User, within limit: Duration? = nil, _ body: @escaping @Sendable (Transaction) throws -> Void
+  ) async throws {
+    try await CallQueues.callClosure(at: router.vault.place, within: limit, of: router.id) {
+      try self.login(as: user, body)
+    }
+  }
+
+  /// The asynchronous form of ``logout()``.
+  nonisolated(nonsending) public func logout(within limit: Duration? = nil) async throws {
+    try await CallQueues.callClosure(at: router.vault.place, within: limit, of: router.id) { try self.logout() }
+  }
+
+  /// The asynchronous form of ``state()``.
+  nonisolated(nonsending) public func state(within limit: Duration? = nil) async throws(StoreError) -> State {
+    try await CallQueues.call(within: limit, of: router.id, isRead: true) { () throws(StoreError) in try self.state() }
   }
 }

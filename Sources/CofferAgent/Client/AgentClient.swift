@@ -173,6 +173,8 @@ public final class AgentClient: Sendable {
     page: (inout FrameReader) throws(StoreError) -> Void
   ) throws(StoreError) {
     try Reentrancy.check(place.socket.string)
+    try Waiting.refuse(at: place.socket.string)
+    try Waiting.checkGoesOn(at: place.socket.string)
     let timing = Measure.begin(.agentCall)
     defer { timing?.end() }
     try line.exchange(request, isWrite: isWrite, time, page: page)

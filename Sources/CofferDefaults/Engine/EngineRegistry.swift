@@ -11,7 +11,7 @@ final class EngineLease: Sendable {
   private let key: EngineRegistry.Key?
 
   init(_ path: FilePath, _ options: EngineOptions, until deadline: LockDeadline? = nil) throws(StoreError) {
-    let deadline = deadline ?? LockDeadline(after: FileLock.patience)
+    let deadline = deadline ?? .ofCall(FileLock.patience)
     // The current directory may change.
     let path = FilePath(FileManager.default.currentDirectoryPath).pushing(path)
     let files = try ListFiles(resolving: path, makingFolder: options.access == .readWrite)

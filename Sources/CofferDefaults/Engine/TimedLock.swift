@@ -20,7 +20,7 @@ struct TimedLock<Value: ~Copyable>: ~Copyable {
   ) throws(StoreError) -> Result {
     let early = try value.withLockIfAvailable { (value) throws(StoreError) in try body(&value, deadline) }
     if let early { return early }
-    return try wait(deadline ?? LockDeadline(after: FileLock.patience), busy, body)
+    return try wait(deadline ?? .ofCall(FileLock.patience), busy, body)
   }
 
   func withLock<Result>(_ body: (inout sending Value) throws(StoreError) -> Result) throws(StoreError) -> Result {
@@ -39,8 +39,7 @@ struct TimedLock<Value: ~Copyable>: ~Copyable {
   ) throws(StoreError) -> Result {
     var pauses = LockPauses()
     let timing = Measure.begin(.lockWait)
-    while !deadline.isOver {
-      pauses.sleep()
+    while pauses.sleep(until: deadline) {
       let result = try value.withLockIfAvailable { (value) throws(StoreError) in
         timing?.end()
         return try body(&value, deadline)

@@ -40,6 +40,8 @@ final class VaultCore: Sendable {
     about name: ItemName? = nil, with companion: (any CompanionWrites)? = nil,
     _ body: (OpenVault, inout Change) throws(StoreError) -> Result
   ) throws(StoreError) -> Result {
+    // A commit waits for the disk.
+    try Waiting.refuse(at: place.description)
     let timing = Measure.begin(.vaultCommit)
     defer { timing?.end() }
     return try run { (vault) throws(StoreError) in
@@ -72,7 +74,7 @@ final class VaultCore: Sendable {
   ///   inside an update closure.
   func run<Result: Sendable>(_ body: (OpenVault) throws(StoreError) -> Result) throws(StoreError) -> Result {
     try Reentrancy.check(place.description)
-    return try vault.withLock { (vault) throws(StoreError) in
+    return try vault.withLock(at: place.description) { (vault) throws(StoreError) in
       guard let open = vault else {
         throw StoreError(.closed, "the vault was locked", place: place.description, cure: "unlock it again")
       }
