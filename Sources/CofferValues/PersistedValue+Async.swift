@@ -1,6 +1,5 @@
-internal import CofferPlatform
+public import CofferPlatform
 public import CofferStorage
-public import struct CofferPlatform.StoreError
 
 // In asynchronous code the compiler takes these.
 extension ThrowingPersistedValue {
