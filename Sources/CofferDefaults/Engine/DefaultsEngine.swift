@@ -49,7 +49,7 @@ final class DefaultsEngine: Sendable {
     isReadOnly = options.access == .readOnly
     let isForWriting = try isReadOnly ? false : files.isWritable()
     let journal = try Journal.open(of: files, forWriting: isForWriting, calls: calls, until: deadline)
-    try writing.withLock { (writer) throws(StoreError) in writer.journal = journal }
+    try writing.withLock(busy: { busy }) { (writer, _) throws(StoreError) in writer.journal = journal }
     state.withLock { $0.journal = journal }
     try readForTheFirstTime(until: deadline)
   }
