@@ -1,7 +1,6 @@
 internal import CofferPlatform
 internal import CofferStorage
 internal import Synchronization
-internal import SystemPackage
 
 /// Waits as long as the file's lock does. A thread without a turn gets the error on time, without waiting for those before
 /// it.
@@ -21,10 +20,6 @@ struct TimedLock<Value: ~Copyable>: ~Copyable {
     let early = try value.withLockIfAvailable { (value) throws(StoreError) in try body(&value, deadline) }
     if let early { return early }
     return try wait(deadline ?? .ofCall(FileLock.patience), busy, body)
-  }
-
-  func withLock<Result>(_ body: (inout sending Value) throws(StoreError) -> Result) throws(StoreError) -> Result {
-    try withLock(busy: { FileLock.busy(FilePath("this process"), nil) }) { (value, _) throws(StoreError) in try body(&value) }
   }
 
   @inline(__always)
