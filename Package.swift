@@ -261,8 +261,8 @@ let package = Package(
     .testTarget(
       name: "ForbiddenProgramTests",
       dependencies: [
-        "Coffer", "CofferAgent", "CofferDefaults", "CofferFoundation", "CofferMemory", "CofferPostgres", "CofferPlatform",
-        "CofferStorage",
+        "Coffer", "CofferAgent", "CofferClient", "CofferDefaults", "CofferFoundation", "CofferMemory", "CofferPostgres",
+        "CofferPlatform", "CofferStorage",
         "CofferTesting", "CofferTestSupport", "CofferValues", "CofferVault",
       ]),
     // The five systems, row by row, on the real stores.

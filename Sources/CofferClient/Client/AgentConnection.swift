@@ -7,8 +7,8 @@ internal import Synchronization
 /// ``ClientError/Kind/locked``; without an agent they throw ``ClientError/Kind/noAgent``. In both cases nothing was done. A
 /// change without an answer throws ``ClientError/Kind/outcomeUnknown``.
 ///
-/// Each call waits at most 2 s to connect, 5 s for a greeting, 45 s for an answer to begin (``unlock(with:idle:lifetime:)``
-/// 120 s) and 120 s for the rest of it.
+/// Each call waits at most 2 s to connect, 5 s for a greeting, 45 s for an answer to begin (120 s to unlock), and
+/// 120 s for the rest of it.
 public final class AgentConnection: Sendable {
   let line: AgentLine<SecretBuffer>
   private let places: AgentPlaces

@@ -20,9 +20,11 @@ public struct AgentItem: Sendable, Hashable, CustomStringConvertible {
 
 /// A secret that unlocks a vault.
 public enum AgentCredential: Sendable {
+  /// A passphrase.
   case passphrase(SecretBuffer)
   /// The content of a key file.
   case keyFile(SecretBuffer)
+  /// A recovery code.
   case recoveryCode(SecretBuffer)
   /// The content of an identity's file.
   case identity(SecretBuffer)

@@ -20,15 +20,18 @@ enum DetachedCall {
   }
 }
 
-/// Runs asynchronous calls in their order, on a few threads that end with the last call.
+/// Begins asynchronous calls in their order, on a few threads that end with the last call.
 final class CallQueue: Sendable {
+  /// Runs a call, or refuses it for want of a thread.
+  private typealias Work = @Sendable (_ canRun: Bool) -> Void
   private struct State {
-    var waiting: [@Sendable () -> Void] = []
+    /// Calls that came, and earlier ones, the first of them last.
+    var later: [Work] = [], next: [Work] = []
     var threads = 0
   }
   private let state = Mutex(State())
 
-  /// The agent serves one call of a vault at a time. One thread more, so that an unlock does not delay a read of another kind.
+  /// The agent serves one call of a vault at a time; an unlock does not hold up a question about the agent.
   private static let most = 2
 
   /// One call, whose result is the first of: its answer, the end of its task.
@@ -62,12 +65,11 @@ final class CallQueue: Sendable {
     let result = await withTaskCancellationHandler {
       await withCheckedContinuation { continuation in
         pending.begin(continuation)
-        guard !pending.isDone else { return }
-        let isTaken = add {
+        add { canRun in
           guard !pending.isDone else { return }
+          guard canRun else { return pending.finish(.failure(.system(EAGAIN, "start a thread", place: "agent.sock"))) }
           do throws(ClientError) { pending.finish(.success(try body())) } catch { pending.finish(.failure(error)) }
         }
-        if !isTaken { pending.finish(.failure(.system(EAGAIN, "start a thread", place: "agent.sock"))) }
       }
     } onCancel: {
       pending.finish(.failure(.cancelled))
@@ -75,30 +77,29 @@ final class CallQueue: Sendable {
     return try result.get()
   }
 
-  private func add(_ work: @escaping @Sendable () -> Void) -> Bool {
-    let isFull = state.withLock { state in
-      state.waiting.append(work)
-      guard state.threads < Self.most else { return true }
+  private func add(_ work: @escaping Work) {
+    let needsThread = state.withLock { state in
+      state.later.append(work)
+      guard state.threads < Self.most else { return false }
       state.threads += 1
-      return false
+      return true
     }
-    guard !isFull, !DetachedCall.start({ [self] in while let next = next() { next() } }) else { return true }
-    // The other thread takes it, if there is one.
-    return state.withLock { state in
+    guard needsThread, !DetachedCall.start({ [self] in while let next = next() { next(true) } }) else { return }
+    let refused = state.withLock { state -> [Work] in
       state.threads -= 1
-      guard state.threads == 0 else { return true }
-      state.waiting.removeAll()
-      return false
+      // Another thread takes them, if there is one.
+      guard state.threads == 0 else { return [] }
+      defer { (state.later, state.next) = ([], []) }
+      return state.next + state.later
     }
+    for work in refused { work(false) }
   }
 
-  private func next() -> (@Sendable () -> Void)? {
+  private func next() -> Work? {
     state.withLock { state in
-      guard !state.waiting.isEmpty else {
-        state.threads -= 1
-        return nil
-      }
-      return state.waiting.removeFirst()
+      if state.next.isEmpty { (state.next, state.later) = (state.later.reversed(), []) }
+      if state.next.isEmpty { state.threads -= 1 }
+      return state.next.popLast()
     }
   }
 }
