@@ -34,12 +34,12 @@ import Testing
   {
     let home = try SessionHome(), keys = home.keys
     let (app, _) = try home.open()
-    try app.set("dark", for: keys.theme)
+    try await app.set("dark", for: keys.theme)
     let descriptor = open(home.places.defaults.appending(".app.plist.coffer").string, O_RDWR | O_CLOEXEC)
     #expect(descriptor >= 0 && flock(descriptor, LOCK_EX | LOCK_NB) == 0)
     #expect(try app.value(for: keys.theme) == "dark")
-    try app.set(Sealed("secret"), for: keys.device)
-    #expect(try app.value(for: keys.device)?.reveal() == "secret")
+    try await app.set(Sealed("secret"), for: keys.device)
+    await #expect(try app.value(for: keys.device)?.reveal() == "secret")
     let owner = Counter(), seen = Counter()
     try app.observe(keys.theme, owner: owner) { _ in seen.next() }
     #expect(seen.value == 1)

@@ -81,7 +81,7 @@ private struct Keys: KeySpace {
   @Test func `an expired credential is one user's`() async throws {
     let (_, sessions) = try make()
     try login(sessions, "ada", keys, seconds: -1)
-    #expect(try sessions["ada"].state() == .expired && sessions["bob"].state() == .loggedIn("Name of bob"))
+    await #expect(try sessions["ada"].state() == .expired && sessions["bob"].state() == .loggedIn("Name of bob"))
     #expect(try sessions.users() == ["ada", "bob", "bob/2"])
     let token = try await sessions["ada"].refresh(keys.tokens["ada"]) { old in
       #expect(old == nil)
@@ -104,8 +104,8 @@ private struct Keys: KeySpace {
     // Another process has other routers over the same files.
     let other = withFiles ? try open() : app
     for user in ["ada", "bob"] { try login(app.sessions(user: keys.names, credential: keys.tokens), user, keys) }
-    let stale = try #require(try app.value(for: keys.tokens["ada"]))
-    let bob = try #require(try app.value(for: keys.tokens["bob"]))
+    let stale = try await #require(try app.value(for: keys.tokens["ada"]))
+    let bob = try await #require(try app.value(for: keys.tokens["bob"]))
     let (asked, renewals, gate) = (Counter(), Counter(), Gate())
     async let tokens = withThrowingTaskGroup(of: String.self) { [keys] group in
       for number in 0..<20 {
@@ -143,8 +143,8 @@ private struct Keys: KeySpace {
     let (_, sessions) = try make()
     let states = StateLog()
     try sessions["ada"].observe(states) { states.add($0) }
-    try sessions["bob"].logout()
-    try sessions["ada"].logout()
+    try await sessions["bob"].logout()
+    try await sessions["ada"].logout()
     try await poll("hears of the logout") { states.texts == ["loggedIn Name of ada", "loggedOut"] }
   }
 
