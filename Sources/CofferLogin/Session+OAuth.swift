@@ -84,9 +84,9 @@ extension Session {
     -> Sealed<OAuthToken>
   {
     if stale == nil, let live = try live(keys.credential) { return live }
-    let seen = try (value: router.value(for: keys.renewal), version: router.vault.version(of: keys.renewal.name))
+    let seen = try await (value: router.value(for: keys.renewal), version: router.vault.version(of: keys.renewal.name))
     return try await refreshToTheEnd(keys.credential, replacing: stale) { [self] _ in
-      guard let refresh = try router.value(for: keys.renewal) else {
+      guard let refresh = try await router.value(for: keys.renewal) else {
         throw StoreError(.expired, "the token has expired and cannot be renewed", key: keys.credential.name, cure: "log in again")
       }
       // The process before was refused with the same token: asked again, a server may treat it as stolen.

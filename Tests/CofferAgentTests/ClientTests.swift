@@ -69,7 +69,8 @@ extension TestAgent {
   @Test func `a client unlocks and locks the vault, and says that it is locked and that no agent runs`() async throws {
     let agent = try TestAgent(unlocked: false)
     let client = agent.connection()
-    #expect(try client.isRunning() && client.isLocked())
+    #expect(try await client.isRunning())
+    #expect(try await client.isLocked())
     let locked = failure { _ = try client.value(of: AgentItem(service: "a")) }
     #expect(locked?.kind == .locked && locked?.cure.isEmpty == false)
     let wrong = [AgentCredential.passphrase(try SecretBuffer("battery staple"))]
@@ -78,11 +79,12 @@ extension TestAgent {
     #expect(status.unlocked?.count == 16 && status.whyLocked.isEmpty && status.vault == agent.settings.vault.description)
     #expect(status.process == getpid() && (1...60).contains(status.idleLeft) && (1...600).contains(status.lifetimeLeft))
     #expect(try await !client.isLocked())
-    try client.lock()
-    #expect(try await client.isLocked() && !client.status().whyLocked.isEmpty)
+    try await client.lock()
+    #expect(try await client.isLocked())
+    #expect(try await !client.status().whyLocked.isEmpty)
     agent.stop()
     #expect(failure { _ = try client.isLocked() }?.kind == .noAgent)
-    #expect(try !client.isRunning())
+    #expect(try await !client.isRunning())
     TestAgent.remove(agent.folder)
     #expect(failure { try client.set(SecretBuffer("v"), for: AgentItem(service: "a")) }?.kind == .noAgent)
   }
