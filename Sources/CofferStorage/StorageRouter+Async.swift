@@ -78,6 +78,10 @@ extension StorageRouter {
     try await CallQueues.call(within: limit, isRead: true) { () throws(StoreError) in try self.value(for: key) }
   }
 
+  /// Forbidden: a name has no type. With this form the compiler also explains a misspelled key.
+  @available(*, unavailable, message: "declare a key in a key space, and give that: app.value(for: keys.theme)")
+  public func value(for name: String) throws(StoreError) { fatalError("unavailable") }
+
   /// The asynchronous form of ``values(_:)``. It throws the errors of ``set(_:for:within:)`` too.
   nonisolated(nonsending) public func values<each V: Sendable, each R>(
     _ keys: repeat StorageKey<each V, each R>, within limit: Duration? = nil
