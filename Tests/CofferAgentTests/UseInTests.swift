@@ -50,7 +50,7 @@ import Testing
     defer { agent.stop(); TestAgent.remove(agent.folder) }
     let provider = TokenProvider.agent(agent.connection(), account: "ada")
     #expect(try await provider.getToken() == nil)
-    try agent.connection().set(SecretBuffer("hf_1"), for: AgentItem(service: "huggingface.co", account: "ada"))
+    try await agent.connection().set(SecretBuffer("hf_1"), for: AgentItem(service: "huggingface.co", account: "ada"))
     #expect(try await provider.getToken() == "hf_1")
   }
 

@@ -29,7 +29,7 @@ import Testing
     async let waited = login.wait()
     try await server.visit(login.url)
     let oauth = Session<String>.OAuthKeys(credential: keys.token, renewal: keys.renewal)
-    try session.login(as: "ada", with: try await waited, oauth)
+    try await session.login(as: "ada", with: try await waited, oauth)
     try server.control("life", ["seconds": "3600"])
     try await poll("the token ends") { try session.state() == .expired }
 
@@ -63,7 +63,7 @@ import Testing
     async let waited = login.wait()
     try await server.visit(login.url)
     let oauth = Session<String>.OAuthKeys(credential: keys.token, renewal: keys.renewal)
-    try session.login(as: "ada", with: try await waited, oauth)
+    try await session.login(as: "ada", with: try await waited, oauth)
     let first = try await session.token(oauth, using: client)
     try await router.set(Sealed("spent"), for: keys.renewal)
     try server.hold(at: "/token")
@@ -99,7 +99,7 @@ import Testing
     async let waited = login.wait()
     try await server.visit(login.url)
     let oauth = Session<String>.OAuthKeys(credential: keys.token, renewal: keys.renewal)
-    try session.login(as: "ada", with: try await waited, oauth)
+    try await session.login(as: "ada", with: try await waited, oauth)
     let first = try await session.token(oauth, using: client)
 
     try server.hold(at: "/token")

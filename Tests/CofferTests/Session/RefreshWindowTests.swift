@@ -72,7 +72,7 @@ private final class InterruptedVault: DecidingStore {
     let other = try other(), mine = Keys()
     let app = try StorageRouter(plain: plain, vault: vault, keys: mine)
     let session = try Session(app, user: mine.user, credential: mine.token)
-    #expect(try session.state() == .expired)
+    await #expect(try session.state() == .expired)
     let late = try sealed("stored late, and expired", -1)
     vault.beforeLoad { [keys] () throws(StoreError) in try other.set(late, for: keys.token) }
     let new = try await session.refresh(mine.token) { old in

@@ -195,10 +195,10 @@ struct SessionRefreshTests {
     }
     #expect(nobody?.kind == .notFound)
     try home.login(session, "ada")
-    let stale = try app.value(for: keys.token)
+    let stale = try await app.value(for: keys.token)
     await #expect(throws: Refused.self) { try await session.refresh(keys.token, replacing: stale) { _ in throw Refused() } }
     #expect(try home.agreement()?.token == "ada-token")
-    try vault.lock()
+    try await vault.lock()
     let locked = await #expect(throws: StoreError.self) { try await session.refresh(keys.token) { _ in try Sealed("x") } }
     #expect(locked?.kind == .locked)
   }
