@@ -12,7 +12,7 @@ final class SilentAgent: Sendable {
   private let came = DispatchSemaphore(value: 0), ended = DispatchSemaphore(value: 0)
 
   /// - Parameters:
-  ///   - bytes: for each client, after its first bytes have come.
+  ///   - bytes: for each client, after its greeting and its question.
   ///   - more: sent after them, again and again.
   ///   - closing: whether the connection is closed after them.
   init(_ bytes: [UInt8] = [], more: [UInt8] = [], closing: Bool = false) throws {
@@ -26,8 +26,8 @@ final class SilentAgent: Sendable {
       var clients: [Int32] = []
       while case let client = accept(listener, nil, nil), client >= 0 {
         clients.append(client)
-        var head = [UInt8](repeating: 0, count: 6)
-        guard recv(client, &head, head.count, Int32(MSG_WAITALL)) == head.count else { continue }
+        // The greeting and the question, so that nothing of them is unsent when the connection ends.
+        guard Self.skipFrame(client), Self.skipFrame(client) else { continue }
         came.signal()
         var next = bytes
         while !next.isEmpty, send(client, next, next.count, Int32(MSG_NOSIGNAL)) == next.count { next = more }
@@ -36,6 +36,13 @@ final class SilentAgent: Sendable {
       for client in clients { close(client) }
       ended.signal()
     }
+  }
+
+  private static func skipFrame(_ client: Int32) -> Bool {
+    var count: UInt32 = 0
+    guard recv(client, &count, 4, Int32(MSG_WAITALL)) == 4 else { return false }
+    var body = [UInt8](repeating: 0, count: Int(UInt32(littleEndian: count)))
+    return recv(client, &body, body.count, Int32(MSG_WAITALL)) == body.count
   }
 
   func connection() -> AgentConnection { AgentConnection(folder: folder.string, vault: "/v") }

@@ -6,8 +6,6 @@ package final class AgentLine<Memory: WireMemory & ~Copyable>: Sendable {
   package typealias Greeting = @Sendable (inout WireWriter<Memory>) throws(Failing) -> Void
   package let address: AgentAddress
   private let greeting: Greeting
-  /// The highest call of the last greeted agent; zero before.
-  private let highest = Atomic<UInt8>(0)
   /// For ``end()``: a second descriptor of the connection in use.
   private struct Use {
     let isKept: Bool
@@ -36,9 +34,6 @@ package final class AgentLine<Memory: WireMemory & ~Copyable>: Sendable {
     (self.address, self.greeting, self.answerTime) = (address, greeting, answerTime ?? Self.usualAnswerTime)
     use = Mutex(Use(isKept: isEndable))
   }
-
-  /// The highest call of the agent; zero before its first answer.
-  package var highestCall: UInt8 { highest.load(ordering: .relaxed) }
 
   /// Ends a waiting question and refuses later ones, with a failure of kind `noAgent`. Only for a line of one thread.
   package func end() {
@@ -211,7 +206,8 @@ package final class AgentLine<Memory: WireMemory & ~Copyable>: Sendable {
       let kind = try answer.answerKind()
       refusal = try answer.arguments { (fields) throws(Failing) -> Failing? in
         if kind == .failed { return Failing(try fields.wireError()) }
-        highest.store(try fields.number(), ordering: .relaxed)
+        // The highest call of the agent: a call above it is refused as unsupported.
+        _ = try fields.number(UInt8.self)
         return nil
       }
     } catch { throw .garbled(error) }
