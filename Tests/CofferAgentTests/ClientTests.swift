@@ -79,7 +79,7 @@ extension TestAgent {
     #expect(status.unlocked?.count == 16 && status.whyLocked.isEmpty && status.vault == agent.settings.vault.description)
     #expect(status.process == getpid() && (1...60).contains(status.idleLeft) && (1...600).contains(status.lifetimeLeft))
     #expect(try await !client.isLocked())
-    try client.lock()
+    try await client.lock()
     #expect(try await client.isLocked())
     #expect(try await !client.status().whyLocked.isEmpty)
     agent.stop()
@@ -113,12 +113,12 @@ extension TestAgent {
     defer { TestAgent.remove(agent.folder) }
     let client = agent.connection()
     var changes = client.changes().makeAsyncIterator()
-    await let first = try #require(try await changes.next())
+    let first = try #require(try await changes.next())
     #expect(first.vault?.count == 16)
     try await agent.vault().set(form("v"), for: ItemName(service: "x"))
     let second = try #require(try await changes.next())
     #expect(second.generation > first.generation && second.vault == first.vault)
-    try client.lock()
+    try await client.lock()
     var third = try #require(try await changes.next())
     while third.vault != nil { third = try #require(try await changes.next()) }
     #expect(third.since > first.since)
