@@ -81,7 +81,7 @@
         case .access: look(&wasLocked)
         }
       }
-      try app.close()
+      try await app.close()
     }
 
     private func record(_ step: Measure.Step, _ took: Duration, _ end: UInt64, _ context: ServiceContext) {

@@ -79,7 +79,7 @@ extension TestAgent {
     #expect(status.unlocked?.count == 16 && status.whyLocked.isEmpty && status.vault == agent.settings.vault.description)
     #expect(status.process == getpid() && (1...60).contains(status.idleLeft) && (1...600).contains(status.lifetimeLeft))
     #expect(try await !client.isLocked())
-    try await client.lock()
+    try client.lock()
     #expect(try await client.isLocked())
     #expect(try await !client.status().whyLocked.isEmpty)
     agent.stop()
@@ -118,7 +118,7 @@ extension TestAgent {
     try await agent.vault().set(form("v"), for: ItemName(service: "x"))
     let second = try #require(try await changes.next())
     #expect(second.generation > first.generation && second.vault == first.vault)
-    try await client.lock()
+    try client.lock()
     var third = try #require(try await changes.next())
     while third.vault != nil { third = try #require(try await changes.next()) }
     #expect(third.since > first.since)
