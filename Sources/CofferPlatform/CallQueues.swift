@@ -46,17 +46,16 @@ package enum CallQueues {
     var ready: [String] = []
     var threads = 0
     var resting = 0
-    var started = 0
   }
 
   private static let state = Mutex(State())
   private static let work = DispatchSemaphore(value: 0)
 
-  /// The living threads, those ever started, and the calls that wait, for tests.
-  package static var counts: (threads: Int, started: Int, waiting: Int) {
-    state.withLock { state in
-      (state.threads, state.started, state.queues.values.reduce(0) { $0 + $1.calls.count - $1.first - $1.dead })
-    }
+  package static var threads: Int { state.withLock { $0.threads } }
+
+  /// The calls that wait behind the one that runs.
+  package static func waiting(at lock: String) -> Int {
+    state.withLock { state in state.queues[lock].map { $0.calls.count - $0.first - $0.dead } ?? 0 }
   }
 
   /// Attempts `body` in place, and runs it on a thread if it would have to wait.
@@ -138,7 +137,6 @@ package enum CallQueues {
       }
       guard state.threads < mostThreads else { return false }
       state.threads += 1
-      state.started += 1
       return true
     }
     guard isThreadMissing else { return }

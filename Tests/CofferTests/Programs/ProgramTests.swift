@@ -37,7 +37,7 @@ import Testing
     let vault = try await VaultStore(
       service: "org.example.desktop", vault: places.openVault().unlock(with: Credentials(keyFileAt: keyFile)))
     let keys = DesktopKeys()
-    let app = try StorageRouter.open("org.example.desktop", keys: keys, vault: vault, places: places)
+    let app = try await StorageRouter.open("org.example.desktop", keys: keys, vault: vault, places: places)
     let (one, other) = (try Desktop(app), try Desktop(app))
     #expect(one.title == "nobody" && one.menu == [] && one.theme.value == "light")
     try other.logIn("ada", "tok")
@@ -79,7 +79,7 @@ import Testing
     #expect(server.app[server.keys.served] == 80 && server.app[server.keys.region] == nil)
     let customers = try await server.app.members(of: server.keys.tokens)
     #expect(customers.count == 80)
-    await #expect(try server.app.value(for: server.keys.tokens["customer 7/9"])?.reveal() == "token 7/9")
+    #expect(try await server.app.value(for: server.keys.tokens["customer 7/9"])?.reveal() == "token 7/9")
     try await server.app.close()
   }
 }

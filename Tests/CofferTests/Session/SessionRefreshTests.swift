@@ -21,7 +21,7 @@ struct SessionRefreshTests {
     let app = withFiles ? try home.open().app : try StorageRouter.inMemory(keys: keys)
     let session = try home.session(app)
     try home.login(session, "ada")
-    let stale = try await #require(try app.value(for: keys.token))
+    let stale = try #require(try await app.value(for: keys.token))
     let (asked, renewals) = (Counter(), Counter())
     let tokens = try await withThrowingTaskGroup(of: String.self) { group in
       for _ in 0..<50 {
