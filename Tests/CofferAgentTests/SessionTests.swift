@@ -43,7 +43,7 @@ private struct Keys: KeySpace {
       return try Sealed(Token(text: "new", expiry: later))
     }
     #expect(try new.reveal().text == "new" && session.state() == .loggedIn("ada"))
-    await #expect(try app.value(for: keys.token)?.reveal().text == "new")
+    #expect(try await app.value(for: keys.token)?.reveal().text == "new")
   }
 
   @Test func `an expired credential in the agent stands in the way of no logout and of no login`() throws {

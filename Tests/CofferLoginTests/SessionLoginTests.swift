@@ -44,10 +44,10 @@ import Testing
     let stale = try await session.token(oauth, using: client)
     let next = try await session.token(oauth, using: client, replacing: stale).reveal()
     #expect(next.access != tokens[0] && next.type.lowercased() == "bearer" && next.scope == "read")
-    await #expect(try session.state() == .loggedIn("ada"))
+    #expect(try await session.state() == .loggedIn("ada"))
 
     try await session.logout()
-    await #expect(try router.value(for: keys.renewal) == nil)
+    #expect(try await router.value(for: keys.renewal) == nil)
     await #expect(throws: StoreError.self) { try await session.token(oauth, using: client) }
   }
 

@@ -12,6 +12,13 @@ import Testing
     func wait() { eventually { isOpen.load(ordering: .acquiring) } }
   }
 
+  private final class Count: Sendable {
+    private let count = Atomic(0)
+    var value: Int { count.load(ordering: .relaxed) }
+    @discardableResult func add(_ number: Int) -> Int { count.add(number, ordering: .relaxed).newValue }
+    func raise(to number: Int) { count.max(number, ordering: .relaxed) }
+  }
+
   private final class Noted: Sendable {
     private let all = Mutex<[Int]>([])
     var values: [Int] { all.withLock { $0 } }
@@ -61,22 +68,22 @@ import Testing
   }
 
   @Test func `a hundred locks wait on 32 threads at most, and all get their turn`() async throws {
-    let running = Atomic(0), most = Atomic(0), done = Atomic(0)
+    let running = Count(), most = Count(), done = Count()
     try await withThrowingTaskGroup { group in
       for number in 0..<100 {
         group.addTask {
           try await CallQueues.run(at: "lock \(number) of a hundred", within: nil) {
-            most.max(running.add(1, ordering: .relaxed).newValue, ordering: .relaxed)
+            most.raise(to: running.add(1))
             usleep(1_000)
-            running.subtract(1, ordering: .relaxed)
-            done.add(1, ordering: .relaxed)
+            running.add(-1)
+            done.add(1)
           }
         }
       }
       try await group.waitForAll()
     }
-    #expect(done.load(ordering: .relaxed) == 100)
-    #expect((1...CallQueues.mostThreads).contains(most.load(ordering: .relaxed)))
+    #expect(done.value == 100)
+    #expect((1...CallQueues.mostThreads).contains(most.value))
     #expect(CallQueues.threads <= CallQueues.mostThreads)
   }
 
@@ -101,10 +108,10 @@ import Testing
   }
 
   @Test func `a cancelled call that writes ends with its real outcome, and one that reads at once`() async throws {
-    let lock = Self.lock(), gate = Gate(), begun = Atomic(0)
+    let lock = Self.lock(), gate = Gate(), begun = Count()
     let writing = Task {
       try await CallQueues.run(at: lock, within: nil) {
-        begun.add(1, ordering: .relaxed)
+        begun.add(1)
         gate.wait()
         return 7
       }
@@ -112,12 +119,12 @@ import Testing
     let reading = Task {
       await Self.kind { () throws(StoreError) in
         try await CallQueues.run(at: lock + " for reading", within: nil, isRead: true) {
-          begun.add(1, ordering: .relaxed)
+          begun.add(1)
           gate.wait()
         }
       }
     }
-    try await poll("both run") { begun.load(ordering: .relaxed) == 2 }
+    try await poll("both run") { begun.value == 2 }
     writing.cancel()
     reading.cancel()
     #expect(await reading.value == .cancelled)
@@ -154,13 +161,13 @@ import Testing
     let lock = Self.lock(), gate = Gate()
     let first = try await Self.hold(lock, until: gate)
     let before = try Self.residentBytes()
-    let ran = Atomic(0)
+    let ran = Count()
     let kinds = try await withThrowingTaskGroup(of: StoreError.Kind?.self) { group in
       for _ in 0..<100_000 {
         group.addTask {
           await Self.kind { () throws(StoreError) in
             try await CallQueues.run(at: lock, within: nil) {
-              ran.add(1, ordering: .relaxed); return
+              ran.add(1); return
             }
           }
         }
@@ -180,7 +187,7 @@ import Testing
     }
     try await first.value
     #expect(kinds.count == 100_000 && kinds.allSatisfy { $0 == nil || $0 == .cancelled })
-    #expect(kinds.filter { $0 == nil }.count == ran.load(ordering: .relaxed))
+    #expect(kinds.filter { $0 == nil }.count == ran.value)
     #expect(CallQueues.waiting(at: lock) == 0)
   }
 

@@ -106,8 +106,8 @@ private struct Keys: KeySpace {
     // Another process has other routers over the same files.
     let other = withFiles ? try open() : app
     for user in ["ada", "bob"] { try login(app.sessions(user: keys.names, credential: keys.tokens), user, keys) }
-    let stale = try await #require(try app.value(for: keys.tokens["ada"]))
-    let bob = try await #require(try app.value(for: keys.tokens["bob"]))
+    let stale = try #require(try await app.value(for: keys.tokens["ada"]))
+    let bob = try #require(try await app.value(for: keys.tokens["bob"]))
     let (asked, renewals, gate) = (Counter(), Counter(), Gate())
     async let tokens = withThrowingTaskGroup(of: String.self) { [keys] group in
       for number in 0..<20 {
