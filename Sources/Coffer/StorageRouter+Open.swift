@@ -32,14 +32,12 @@ extension StorageRouter {
     overrides: Overrides = .commandLine, register: (inout Registration) -> Void = { _ in }
   ) throws(StoreError) -> StorageRouter {
     let places = try places.orStandard()
-    return try open(domain, spaces, standardVault(of: domain, in: places), suites, places, overrides, register)
-  }
-
-  static func standardVault(of domain: String, in places: Places) throws(StoreError) -> any DecidingStore {
-    do { return try VaultStore(service: domain, vault: places.openVault()) } catch {
+    let vault: any DecidingStore
+    do { vault = try VaultStore(service: domain, vault: places.openVault()) } catch {
       guard error.kind == .noVault else { throw error }
-      return AbsentVault(refusal: error)
+      vault = AbsentVault(refusal: error)
     }
+    return try open(domain, spaces, vault, suites, places, overrides, register)
   }
 
   /// A router for the app `domain` over the standard vault, unlocked with `credentials`: for a server.
@@ -96,19 +94,12 @@ extension StorageRouter {
     _ domain: String, _ spaces: [any KeySpace], _ vault: any DecidingStore, _ suites: [String], _ places: Places?,
     _ overrides: Overrides, _ register: (inout Registration) -> Void
   ) throws(StoreError) -> StorageRouter {
-    var registration = Registration()
-    register(&registration)
-    return try open(domain, spaces, vault, suites, places, overrides, registration)
-  }
-
-  static func open(
-    _ domain: String, _ spaces: [any KeySpace], _ vault: any DecidingStore, _ suites: [String], _ places: Places?,
-    _ overrides: Overrides, _ registration: Registration
-  ) throws(StoreError) -> StorageRouter {
     guard domain != Places.settingsDomain else {
       throw StoreError(
         .refused, "the domain '\(domain)' holds the settings of Coffer itself", key: domain, cure: "choose another domain")
     }
+    var registration = Registration()
+    register(&registration)
     let registered = try registration.forms(of: spaces)
     let plain = try places.orStandard().openDefaults(domain, suites: suites, registered: registered, overrides: overrides)
     return try StorageRouter(plain: plain, vault: vault, spaces: spaces)

@@ -29,6 +29,8 @@ package enum FileLock {
     _ fd: Int32, _ calls: SystemCalls, _ first: Int32, _ place: FilePath, _ patience: Duration,
     _ deadline: LockDeadline, _ holder: () -> UInt32?
   ) throws(StoreError) {
+    let timing = Measure.begin(.lockWait)
+    defer { timing?.end() }
     var result = first
     var pauses = LockPauses()
     while result == -EWOULDBLOCK {

@@ -236,16 +236,19 @@ extension StorageRouter {
   /// - Throws: ``/CofferPlatform/StoreError/Kind/undeclared``, ``/CofferPlatform/StoreError/Kind/locked`` and the store's own
   ///   failures.
   public func members<V, R>(of family: StorageKeyFamily<V, R>) throws(StoreError) -> [String] {
-    guard let known = keys.families.first(where: { $0.name == family.prefix }), known.site == family.site,
-      known is StorageKeyFamily<V, R>
-    else { throw undeclared(family) }
-    try settle(known)
-    let unmoved = settleMembers(of: known)
+    guard declares(family) else { throw undeclared(family) }
+    try settle(family)
+    let unmoved = settleMembers(of: family)
     let stored: [String]
     do { stored = try R.store(of: self).names() } catch { throw error.about(key: family.prefix) }
     let length = family.prefix.utf8.count
     let names = Set(stored.filter(family.owns)).union(unmoved).filter { $0.utf8.count > length && StoredName.isValid($0) }
     return names.compactMap { String($0.utf8.dropFirst(length)) }.sorted()
+  }
+
+  /// Whether this router was given `family`.
+  package func declares<V, R>(_ family: StorageKeyFamily<V, R>) -> Bool {
+    keys.families.contains { $0.name == family.prefix && $0.site == family.site && $0 is StorageKeyFamily<V, R> }
   }
 
   /// Whether this router was given `key`, or the family of which it is a member.

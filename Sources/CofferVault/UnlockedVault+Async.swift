@@ -80,15 +80,6 @@ extension UnlockedVault {
 }
 
 extension LockedVault {
-  /// The asynchronous form of ``open(_:options:)``.
-  nonisolated(nonsending) public static func open(_ place: VaultPlace, options: VaultOptions) async throws(StoreError)
-    -> LockedVault
-  {
-    try await CallQueues.run(at: place.description, within: nil, isRead: true) { () throws(StoreError) in
-      try open(place, options: options)
-    }
-  }
-
   /// The asynchronous form of ``unlock(with:)``. A passphrase that is being hashed is hashed to the end.
   nonisolated(nonsending) public func unlock(with credentials: consuming Credentials) async throws(StoreError) -> UnlockedVault {
     let given = Handover(credentials)

@@ -11,7 +11,7 @@ extension Session {
   ///   `StorageRouter.transaction(_:)`; the error of `body`. Nothing has changed then.
   public func login(as user: User, _ body: (Transaction) throws -> Void) throws {
     try router.transaction { transaction in
-      try transaction.endSession()
+      try transaction.endSession(of: member)
       try keys.setUser(transaction, user)
       try body(transaction)
       guard try keys.hasCredential(transaction) else {
@@ -26,12 +26,15 @@ extension Session {
   /// Logs out: one step removes every key declared with `endsWithSession()` from both stores, or none. This includes keys of
   /// other programs: vault items carry the mark in their sealed metadata, and the domain lists plain keys.
   ///
+  /// A session of a ``SessionFamily`` ends for its own user only: the members with that name leave all families declared with
+  /// `endsWithSession()`.
+  ///
   /// Nothing happens without a login. A refresh under way in any process finds the credential gone and stores nothing.
   ///
   /// - Throws: ``/CofferPlatform/StoreError/Kind/locked`` while the vault is locked, with nothing changed; the errors of
   ///   `StorageRouter.transaction(_:)`.
   public func logout() throws {
-    try router.transaction { try $0.endSession() }
+    try router.transaction { try $0.endSession(of: member) }
     router.finishScrubbing()
   }
 }

@@ -21,9 +21,9 @@ extension Session {
   ///   - renew: gets the present credential, or nil for an expired one, and returns a new one. The vault hands out no expired
   ///     values: keep what renews one under its own key. At the limit `renew` is cancelled, and its later result is dropped.
   /// - Returns: the credential that now stands.
-  /// - Throws: `StoreError` `.notFound` without a login; `.conflict` when another login came between; `.busy` at the limit;
-  ///   `.locked`; `.readOnly` and `.denied` if the vault's folder cannot be written; the error of `renew`. The credential is
-  ///   unchanged then.
+  /// - Throws: `StoreError` `.notFound` without a login; `.refused` for another user's key in a session of a family;
+  ///   `.conflict` when another login came between; `.busy` at the limit; `.locked`; `.readOnly` and `.denied` if the vault's
+  ///   folder cannot be written; the error of `renew`. The credential is unchanged then.
   public func refresh<Credential>(
     _ key: StorageKey<Sealed<Credential>?, Vault>, replacing stale: Sealed<Credential>? = nil,
     within limit: Duration = longestRefresh,
@@ -33,6 +33,8 @@ extension Session {
     case .renewed(let credential): return credential
     case .turn(let turn, let old, let present):
       defer { turn.endAside() }
+      let timing = Measure.begin(.renewal)
+      defer { timing?.end() }
       let new = try await Deadline.run(within: limit, key: key.name, cure: "try again; nothing was stored") {
         try await renew(old)
       }
@@ -56,6 +58,8 @@ extension Session {
     case .turn(let turn, let old, let present):
       let work = Task { () async throws -> Sealed<Credential> in
         defer { turn.endAside() }
+        let timing = Measure.begin(.renewal)
+        defer { timing?.end() }
         return try await settle(try await renew(old), key, replacing: present)
       }
       return try await Deadline.run(within: limit, key: key.name, cure: "try again; the renewal goes on") { try await work.value }
@@ -72,6 +76,10 @@ extension Session {
   private func begin<Credential>(
     _ key: StorageKey<Sealed<Credential>?, Vault>, replacing stale: Sealed<Credential>?, within limit: Duration
   ) async throws -> Beginning<Credential> {
+    guard member.map({ (router.keys.declaration(of: key.name)?.name ?? "") + $0 == key.name }) ?? true else {
+      throw StoreError(
+        .refused, "the key of another user", key: key.name, cure: "use the family's member of the session's user")
+    }
     let asked = try await CallQueues.call(within: nil, isRead: true) { () throws(StoreError) in
       do throws(StoreError) { try self.router.admit(key) } catch {
         // An expired value is not moved, and stays under a former name until it is replaced.
@@ -80,8 +88,11 @@ extension Session {
       return try self.versions(of: key)
     }
     let lockFile = try RefreshLockFile.path(for: key.name, in: router)
+    let vault = VaultPlace(router.vault.place)
+    // A server has one turn for all credentials of a vault.
+    let gate = RefreshGate(router: ObjectIdentifier(router), credential: vault.isOnKnownServer ? "" : key.name)
     while true {
-      let turn = try await RefreshTurn.take(at: lockFile, of: VaultPlace(router.vault.place), gate, within: limit)
+      let turn = try await RefreshTurn.take(at: lockFile, of: vault, gate, within: limit)
       var isHandedOn = false
       defer { if !isHandedOn { turn.endAside() } }
       let (present, old, after) = try await CallQueues.call(within: nil, isRead: true) { () throws(StoreError) in

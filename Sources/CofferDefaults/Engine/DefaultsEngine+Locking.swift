@@ -38,7 +38,7 @@ extension DefaultsEngine {
     }
   }
 
-  private var busy: StoreError { FileLock.busy(files.journal, state.withLock { $0.journal?.holder }) }
+  var busy: StoreError { FileLock.busy(files.journal, state.withLock { $0.journal?.holder }) }
 
   @inline(__always)
   private func acquire(

@@ -44,7 +44,7 @@ enum EngineRegistry {
     private let name: String
 
     /// Another thread opens the list, and waits for its lock.
-    var busy: StoreError { FileLock.busy(FilePath(name), nil) }
+    var busy: StoreError { FileLock.busy(FilePath(name), UInt32(bitPattern: getpid()), doing: "is opening the list") }
 
     init(_ files: ListFiles) throws(StoreError) {
       let folder = try FileStatus(at: files.folder)

@@ -1,7 +1,6 @@
 internal import CofferPlatform
 internal import CofferStorage
 internal import Synchronization
-internal import SystemPackage
 
 /// Waits as long as the file's lock does. A thread without a turn gets the error on time, without waiting for those before
 /// it.
@@ -23,10 +22,6 @@ struct TimedLock<Value: ~Copyable>: ~Copyable {
     return try wait(deadline ?? .ofCall(FileLock.patience), busy, body)
   }
 
-  func withLock<Result>(_ body: (inout sending Value) throws(StoreError) -> Result) throws(StoreError) -> Result {
-    try withLock(busy: { FileLock.busy(FilePath("this process"), nil) }) { (value, _) throws(StoreError) in try body(&value) }
-  }
-
   @inline(__always)
   func withLockIfAvailable<Result>(_ body: (inout sending Value) throws(StoreError) -> Result) throws(StoreError) -> Result? {
     try value.withLockIfAvailable { (value) throws(StoreError) in try body(&value) }
@@ -38,10 +33,15 @@ struct TimedLock<Value: ~Copyable>: ~Copyable {
     _ body: (inout sending Value, LockDeadline?) throws(StoreError) -> Result
   ) throws(StoreError) -> Result {
     var pauses = LockPauses()
+    let timing = Measure.begin(.lockWait)
     while pauses.sleep(until: deadline) {
-      let result = try value.withLockIfAvailable { (value) throws(StoreError) in try body(&value, deadline) }
+      let result = try value.withLockIfAvailable { (value) throws(StoreError) in
+        timing?.end()
+        return try body(&value, deadline)
+      }
       if let result { return result }
     }
+    timing?.end()
     throw busy()
   }
 }

@@ -42,6 +42,8 @@ final class VaultCore: Sendable {
   ) throws(StoreError) -> Result {
     // A commit waits for the disk.
     try Waiting.refuse(at: place.description)
+    let timing = Measure.begin(.vaultCommit)
+    defer { timing?.end() }
     return try run { (vault) throws(StoreError) in
       if let name { try vault.items.announce(name, writing: true) }
       if let companion {
