@@ -133,7 +133,7 @@ extension StorageRouter {
   ///
   /// A registered value stands before the default that the key itself declares: a program registers what only it knows, the size
   /// of a screen for example, for keys that are declared elsewhere.
-  public struct Registration: Sendable {
+  public struct Registration {
     private var forms: [String: PlainForm] = [:]
     private var keys: [any DeclaredKey] = []
     private var failure: StoreError?
