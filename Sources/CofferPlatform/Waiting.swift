@@ -33,6 +33,16 @@ package enum Waiting {
     }
   }
 
+  /// Runs closures of others, which wait as they like.
+  package static func freely(_ body: () -> Void) {
+    let (attempt, call) = (coffer_attempt(), coffer_call())
+    coffer_set_attempt(nil)
+    coffer_set_call(nil)
+    body()
+    coffer_set_attempt(attempt)
+    coffer_set_call(call)
+  }
+
   /// Gives up an attempt in place; elsewhere does nothing. Called before a wait that no deadline bounds, and before a change.
   ///
   /// - Parameter lock: the name of the wait, by which calls queue.

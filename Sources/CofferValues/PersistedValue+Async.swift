@@ -9,7 +9,11 @@ extension ThrowingPersistedValue {
   /// - Throws: the errors of the synchronous form; ``/CofferPlatform/StoreError/Kind/cancelled`` if the task is cancelled
   ///   during the wait; nothing has changed then.
   nonisolated(nonsending) public func save(_ value: Value, within limit: Duration? = nil) async throws(StoreError) {
-    try await CallQueues.call(within: limit) { () throws(StoreError) in try self.save(value) }
+    try await CallQueues.call(within: limit) { () throws(StoreError) in
+      try self.save(value)
+      // A closure of the caller's may be what stores it, and may have dropped the error.
+      try Waiting.refuseAgain()
+    }
   }
 
   /// The asynchronous form of ``mutate(_:)``. `body` runs again if a try in place has to give up after it.
@@ -17,7 +21,8 @@ extension ThrowingPersistedValue {
   nonisolated(nonsending) public func mutate(
     within limit: Duration? = nil, _ body: @escaping @Sendable (inout Value) throws -> Void
   ) async throws {
-    try await CallQueues.callClosure(within: limit) { try self.mutate(body) }
+    // Two steps are never repeated.
+    try await CallQueues.callClosure(at: mutatesAtomically ? nil : "a handle", within: limit) { try self.mutate(body) }
   }
 }
 
