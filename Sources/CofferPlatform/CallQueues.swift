@@ -101,6 +101,16 @@ package enum CallQueues {
   ) async throws(StoreError) -> Value {
     try ForkedChild.refuse("wait in asynchronous code", place: lock)
     let call = QueuedBody(lock, CallWait(within: limit), owner, isRead, body)
+    // The call before it may wait longer.
+    let alarm = limit.map { limit in
+      Task {
+        try await Task.sleep(for: limit)
+        call.end(
+          StoreError(
+            .busy, "others have had the lock for \(limit.inWords)", place: lock, cure: "try again; nothing was changed"))
+      }
+    }
+    defer { alarm?.cancel() }
     let result = await withTaskCancellationHandler {
       await withUnsafeContinuation { continuation in
         if call.begin(continuation) { add(call) }
@@ -249,8 +259,8 @@ private final class QueuedBody<Value: Sendable>: QueuedCall {
     guard let body else { return }
     let outcome = wait.run { Outcome { () throws(StoreError) in try body() } }
     let (continuation, ending) = state.withLock { ($0.continuation.take(), $0.ending) }
-    // Any other outcome is real: the wait was over.
-    if let ending, case .failure(let error) = outcome, error.kind == .busy {
+    // Any other outcome is real: the wait was over. The body's own `.busy` says more.
+    if let ending, ending.kind != .busy, case .failure(let error) = outcome, error.kind == .busy {
       continuation?.resume(returning: .failure(error.key.map(ending.about(key:)) ?? ending))
     } else {
       continuation?.resume(returning: outcome)

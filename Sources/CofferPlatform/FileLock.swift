@@ -45,6 +45,7 @@ package enum FileLock {
     _ place: FilePath, _ holder: @autoclosure () -> UInt32?, _ patience: Duration = patience, doing: String? = nil
   ) -> StoreError {
     if let refusal = Waiting.refusal(at: place.string) { return refusal }
+    let patience = CallWait.current?.limit.map { .nanoseconds($0) } ?? patience
     return StoreError(
       .busy, "\(name(of: holder())) \(doing ?? "has held the lock for \(patience.inWords)")", place: place.string,
       cure: "let it go on or end it, then try again; nothing was changed")
