@@ -168,7 +168,7 @@ import Testing
     #expect(try await vault.remove(name))
     vault = try await vault.lock().unlock(with: home.credentials())
     #expect(try await vault.item(name) == nil)
-    let app = try await StorageRouter.open("app", keys: keys, vault: vault, places: home.places)
+    let app = try StorageRouter.open("app", keys: keys, vault: vault, places: home.places)
     let session = try home.session(app)
     try await session.login(as: "ada") { try $0.set(Sealed("token"), for: keys.token) }
     #expect(try await session.state() == .loggedIn("ada"))
