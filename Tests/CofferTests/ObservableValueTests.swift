@@ -45,7 +45,7 @@ import Testing
     try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
     defer { try? FileManager.default.removeItem(at: folder) }
     let places = Places(home: FilePath(folder.path))
-    let app = try await StorageRouter.open("com.example.app", keys: keys, places: places)
+    let app = try StorageRouter.open("com.example.app", keys: keys, places: places)
     let theme = try app.observable(keys.theme), changes = ChangeCount()
     withObservationTracking {
       _ = theme.value

@@ -37,7 +37,7 @@ import Testing
     let vault = try await VaultStore(
       service: "org.example.desktop", vault: places.openVault().unlock(with: Credentials(keyFileAt: keyFile)))
     let keys = DesktopKeys()
-    let app = try await StorageRouter.open("org.example.desktop", keys: keys, vault: vault, places: places)
+    let app = try StorageRouter.open("org.example.desktop", keys: keys, vault: vault, places: places)
     let (one, other) = (try Desktop(app), try Desktop(app))
     #expect(one.title == "nobody" && one.menu == [] && one.theme.value == "light")
     try other.logIn("ada", "tok")
