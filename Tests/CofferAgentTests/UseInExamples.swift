@@ -3,7 +3,7 @@ import Foundation
 
 // The protocols of other libraries, as they were when this was written. Their packages are not fetched.
 
-/// xtool, Sources/XKit/KeyValueStorage.swift (7c3ee193): the texts have implementations of their own there.
+/// xtool, Sources/XKit/KeyValueStorage.swift: the texts have implementations of their own there.
 private protocol KeyValueStorage: Sendable {
   func data(forKey key: String) throws -> Data?
   func setData(_ data: Data?, forKey key: String) throws

@@ -50,8 +50,8 @@ import Testing
     }
     for round in 0..<10 {
       let vault = try await LockedVault.open(folder.appending("backup-\(round)")).unlock(with: TemporaryVault.credentials())
-      let left = await text(try await vault.get(ItemName(service: "app", account: "left")))
-      await #expect(left == text(try await vault.get(ItemName(service: "app", account: "right"))))
+      let left = text(try await vault.get(ItemName(service: "app", account: "left")))
+      #expect(left == text(try await vault.get(ItemName(service: "app", account: "right"))))
       _ = try vault.verify()
     }
   }
@@ -96,7 +96,7 @@ import Testing
     let restored = try pinned.unlock()
     for number in 0..<written {
       let name = try ItemName(service: "app", account: "item \(number)")
-      let found = await [text(try await kept.get(name)), text(try await restored.get(name))].compactMap(\.self)
+      let found = [text(try await kept.get(name)), text(try await restored.get(name))].compactMap(\.self)
       #expect(found == ["\(number)"], "item \(number) of \(written)")
     }
     _ = try restored.verify()
