@@ -32,33 +32,3 @@ extension ThrowingPersistedValue where Sensitivity == Vault {
     try await CallQueues.call(within: limit, isRead: true) { () throws(StoreError) in try self.load() }
   }
 }
-
-extension KeyValueStorage where R == Plain {
-  /// The asynchronous form of ``setValue(_:forKey:)``.
-  nonisolated(nonsending) public func setValue<Value: PlainValue>(_ value: Value?, forKey key: String) async throws(StoreError) {
-    try await CallQueues.call(within: nil) { () throws(StoreError) in try self.setValue(value, forKey: key) }
-  }
-}
-
-extension KeyValueStorage where R == Vault {
-  /// The asynchronous form of ``value(of:forKey:)``.
-  nonisolated(nonsending) public func value<Value: Codable & Sendable>(
-    of type: Value.Type = Value.self, forKey key: String
-  ) async throws(StoreError) -> Value? {
-    try await CallQueues.call(within: nil, isRead: true) { () throws(StoreError) in try self.value(forKey: key) }
-  }
-
-  /// The asynchronous form of ``setValue(_:forKey:)``.
-  nonisolated(nonsending) public func setValue<Value: Codable & Sendable>(_ value: Value?, forKey key: String)
-    async throws(StoreError)
-  {
-    try await CallQueues.call(within: nil) { () throws(StoreError) in try self.setValue(value, forKey: key) }
-  }
-}
-
-extension PersistentStorage {
-  /// The asynchronous form of ``synchronize()``.
-  nonisolated(nonsending) public func synchronize() async throws(StoreError) {
-    try await CallQueues.call(within: nil) { () throws(StoreError) in try self.synchronize() }
-  }
-}

@@ -38,6 +38,7 @@ import Testing
     (45, .moved, "moved"),
     (46, .inUse, "inUse"),
     (47, .memory, "memory"), (48, .unreachable, "unreachable"), (49, .loginRefused, "loginRefused"),
+    (50, .cancelled, "cancelled"),
   ]
 
   @Test func `every kind of error crosses the wire under its code, with all that it carries`() throws {

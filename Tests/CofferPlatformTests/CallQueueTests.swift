@@ -74,6 +74,7 @@ import Testing
         group.addTask {
           try await CallQueues.run(at: "lock \(number) of a hundred", within: nil) {
             running.add()
+            // No event: the more calls overlap, the more threads there are.
             usleep(1_000)
             running.add(-1)
             done.add()
@@ -158,8 +159,8 @@ import Testing
     try Waiting.refuse(at: "elsewhere")
   }
 
-  @Test(.wholeRun) func `a hundred thousand waiting calls, cancelled at random, need one thread and little memory`() async throws
-  {
+  @Test(.tags(.campaign), .wholeRun)
+  func `a hundred thousand waiting calls, cancelled at random, need one thread and little memory`() async throws {
     let lock = Self.lock(), gate = Gate()
     let first = try await Self.hold(lock, until: gate)
     let before = try Self.residentBytes()
@@ -179,6 +180,7 @@ import Testing
       // A task itself takes half of it.
       #expect(try Self.residentBytes() - before < 600 << 20)
       let canceller = Task {
+        // No event: the moment is the campaign's choice.
         try await Task.sleep(for: .milliseconds(Int.random(in: 0...20)))
         gate.open()
       }

@@ -92,7 +92,7 @@ private struct Keys: KeySpace {
     #expect(try await sessions["ada"].state() == .loggedIn("Name of ada"))
   }
 
-  @Test(.defaultRun, arguments: [true, false])
+  @Test(.tags(.process), .defaultRun, arguments: [true, false])
   func `of tasks that ask for one user by sessions of their own, one renews, and another user waits for none of them`(
     withFiles: Bool
   ) async throws {
