@@ -4,8 +4,7 @@ public import Synchronization
 /// The only place that picks a store: a key's route decides whether its value goes to the plain store or to the vault.
 ///
 /// Calls may come from any thread. In asynchronous code, a call that may wait is asynchronous too. A locked vault makes calls
-/// on its keys throw
-/// ``/CofferPlatform/StoreError/Kind/locked``; plain keys never need the vault.
+/// on its keys throw ``/CofferPlatform/StoreError/Kind/locked``; plain keys never need the vault.
 public final class StorageRouter: Sendable {
   /// The store of preferences.
   public let plain: any LayeredStore
