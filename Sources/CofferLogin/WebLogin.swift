@@ -8,7 +8,7 @@ internal import FoundationEssentials
 /// ```swift
 /// let login = WebLogin(client, in: app)
 /// // GET /login
-/// let start = try login.authorization(redirect: "https://app.example/callback")
+/// let start = try await login.authorization(redirect: "https://app.example/callback")
 /// // … answer 303 with `Location: start.url` and `Set-Cookie: start.cookie`
 /// // GET /callback
 /// let tokens = try await login.tokens(for: request.uri.string, cookies: request.headers[.cookie])
@@ -79,6 +79,11 @@ public struct WebLogin: Sendable {
         + "SameSite=Lax" + (isSecure ? "; Secure" : ""))
   }
 
+  /// The asynchronous form: the vault's disk holds no thread of Swift's pool.
+  nonisolated(nonsending) public func authorization(redirect: String) async throws -> Authorization {
+    try await CallQueues.callClosure(within: nil) { try authorization(redirect: redirect) }
+  }
+
   /// Ends a login with the server's tokens. An answer can be used once, in the browser that began the login.
   ///
   /// With the scope `openid`, ``OAuthTokens/idToken`` names the person.
@@ -90,7 +95,7 @@ public struct WebLogin: Sendable {
   ///   before, it came to another address, it is of another server, or the person refused; `.locked` and the other errors of
   ///   the vault; the errors of ``OAuthClient/tokensOfItsOwn()``.
   public func tokens(for target: String, cookies: String?) async throws -> OAuthTokens {
-    let (pending, answer) = try take(target, cookies)
+    let (pending, answer) = try await CallQueues.callClosure(within: nil) { try take(target, cookies) }
     let grant = CodeGrant(client: client, redirect: pending.redirect, verifier: try CodeGrant.secret(pending.verifier))
     return try await Cancellation.run { cancellation in
       var tokens = try grant.tokens(for: answer, cancellation)

@@ -69,7 +69,7 @@ extension TestAgent {
   @Test func `a client unlocks and locks the vault, and says that it is locked and that no agent runs`() async throws {
     let agent = try TestAgent(unlocked: false)
     let client = agent.connection()
-    #expect(try await client.isRunning())
+    #expect(try client.isRunning())
     #expect(try await client.isLocked())
     let locked = failure { _ = try client.value(of: AgentItem(service: "a")) }
     #expect(locked?.kind == .locked && locked?.cure.isEmpty == false)
@@ -84,7 +84,7 @@ extension TestAgent {
     #expect(try await !client.status().whyLocked.isEmpty)
     agent.stop()
     #expect(failure { _ = try client.isLocked() }?.kind == .noAgent)
-    #expect(try await !client.isRunning())
+    #expect(try !client.isRunning())
     TestAgent.remove(agent.folder)
     #expect(failure { try client.set(SecretBuffer("v"), for: AgentItem(service: "a")) }?.kind == .noAgent)
   }

@@ -77,9 +77,10 @@ import Testing
     let folder = agent.settings.folder.string
     #expect(try agent.connection().isRunning())
     func kind(_ folder: String) -> ClientError.Kind? {
-      do { _ = try AgentConnection(folder: folder, vault: "/v").isRunning() } catch let error as ClientError {
-        return error.kind
-      } catch { return nil }
+      do throws(ClientError) {
+        _ = try AgentConnection(folder: folder, vault: "/v").isRunning()
+        return nil
+      } catch { return error.kind }
       return nil
     }
     chmod(folder, 0o750)

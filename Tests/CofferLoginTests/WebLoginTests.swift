@@ -61,7 +61,7 @@ import Testing
   func `a browser that comes back brings tokens once`(kind: OAuthServer.Kind) async throws {
     let server = try OAuthServer(kind)
     let login = try await login(server)
-    let start = try login.authorization(redirect: Self.redirect)
+    let start = try await login.authorization(redirect: Self.redirect)
     #expect(start.url.contains("code_challenge_method=S256") && !start.url.contains("nonce="))
     let answer = try server.destination(of: start.url)
     #expect(answer.hasPrefix("\(Self.redirect)?"), "\(answer)")
@@ -77,12 +77,12 @@ import Testing
   func `a server of OpenID says who logged in`(kind: OAuthServer.Kind) async throws {
     let server = try OAuthServer(kind)
     let login = try await login(server, scopes: ["openid", "read"])
-    let start = try login.authorization(redirect: Self.redirect)
+    let start = try await login.authorization(redirect: Self.redirect)
     let tokens = try await login.tokens(for: server.destination(of: start.url), cookies: cookie(start))
     let person = try #require(tokens.idToken)
     #expect(person.issuer == server.issuer && !person.subject.isEmpty)
     // The same person has the same id the next time.
-    let again = try login.authorization(redirect: Self.redirect)
+    let again = try await login.authorization(redirect: Self.redirect)
     let next = try await login.tokens(for: server.destination(of: again.url), cookies: cookie(again))
     #expect(next.idToken?.subject == person.subject)
   }
@@ -91,9 +91,9 @@ import Testing
 
   @Test func `an answer of another browser, state, address, server or client is refused, and spends no login`() async throws {
     let server = try needed(), login = try await login(server)
-    let start = try login.authorization(redirect: Self.redirect)
+    let start = try await login.authorization(redirect: Self.redirect)
     let answer = try server.destination(of: start.url)
-    let second = try login.authorization(redirect: Self.redirect)
+    let second = try await login.authorization(redirect: Self.redirect)
     let state = try #require(URLComponents(string: answer)?.queryItems?.first { $0.name == "state" }?.value)
     for cookies in [nil, "", "\(cookie(start))x", cookie(second), cookie(start).replacing("=", with: "=x")] {
       #expect(await refusal(login, answer, cookies) == Self.unknown, "\(cookies ?? "")")
@@ -127,7 +127,7 @@ import Testing
       ("error=%1b[2J", "the server refused the login: an unnamed error"),
       ("x=y", "the answer holds no code"),
     ] {
-      let start = try login.authorization(redirect: Self.redirect)
+      let start = try await login.authorization(redirect: Self.redirect)
       let state = try #require(URLComponents(string: start.url)?.queryItems?.first { $0.name == "state" }?.value)
       #expect(await refusal(login, "/callback?\(query)&state=\(state)", cookie(start)) == what)
       #expect(await refusal(login, "/callback?code=c&state=\(state)", cookie(start)) == Self.unknown)
@@ -137,7 +137,7 @@ import Testing
 
   @Test func `of many that bring one answer at once, one gets the tokens`() async throws {
     let server = try needed(), login = try await login(server)
-    let start = try login.authorization(redirect: Self.redirect)
+    let start = try await login.authorization(redirect: Self.redirect)
     let answer = try server.destination(of: start.url), cookie = cookie(start)
     let results = await withTaskGroup(of: Bool.self) { group in
       for _ in 0..<16 {
@@ -154,7 +154,7 @@ import Testing
 
   @Test func `a login ends after ten minutes`() async throws {
     let server = try needed(), login = try await login(server)
-    let start = try login.authorization(redirect: Self.redirect)
+    let start = try await login.authorization(redirect: Self.redirect)
     let answer = try server.destination(of: start.url)
     date.late.withLock { $0 = WebLogin.longest + 1 }
     #expect(await refusal(login, answer, cookie(start)) == Self.unknown)
@@ -164,8 +164,8 @@ import Testing
   @Test func `however many logins are begun, the vault keeps a bounded number, and the newest can end`() async throws {
     let server = try needed(), login = try await login(server)
     try app.vault.save(SecretForm(SecretBytes.copy("own")), for: "own")
-    var start = try login.authorization(redirect: Self.redirect)
-    for _ in 0..<3 * WebLogin.most { start = try login.authorization(redirect: Self.redirect) }
+    var start = try await login.authorization(redirect: Self.redirect)
+    for _ in 0..<3 * WebLogin.most { start = try await login.authorization(redirect: Self.redirect) }
     let names = try app.vault.names()
     #expect(names.count <= WebLogin.most + 1 && names.contains("own"))
     #expect(names.allSatisfy { $0 == "own" || $0.hasPrefix("coffer.login/") })
@@ -201,7 +201,7 @@ import Testing
       (good.replacing(#""sub": "248289", "#, with: ""), "names nobody"),
     ]
     for (claims, what) in cases {
-      let start = try login.authorization(redirect: Self.redirect)
+      let start = try await login.authorization(redirect: Self.redirect)
       let nonce = try #require(URLComponents(string: start.url)?.queryItems?.first { $0.name == "nonce" }?.value)
       let answer = try server.destination(of: start.url)
       let token = Self.token("{\(claims.replacing("NONCE", with: nonce))}")
@@ -215,13 +215,13 @@ import Testing
       }
     }
     for token in ["a.b", "a.b.c.d", "a.!!!!.c", Self.token("[]"), Self.token(#"{"aud": "a", "aud": "b"}"#), Self.token("{")] {
-      let start = try login.authorization(redirect: Self.redirect)
+      let start = try await login.authorization(redirect: Self.redirect)
       let answer = try server.destination(of: start.url)
       try server.fault(200, #"{"access_token": "a", "id_token": "\#(token)"}"#, at: "/token")
       let error = await #expect(throws: StoreError.self) { try await login.tokens(for: answer, cookies: cookie(start)) }
       #expect(error?.kind == .damaged, "\(token)")
     }
-    let start = try login.authorization(redirect: Self.redirect)
+    let start = try await login.authorization(redirect: Self.redirect)
     try server.fault(200, #"{"access_token": "a"}"#, at: "/token")
     let answer = try server.destination(of: start.url)
     let error = await #expect(throws: StoreError.self) { try await login.tokens(for: answer, cookies: cookie(start)) }
