@@ -81,7 +81,6 @@ import Testing
         _ = try AgentConnection(folder: folder, vault: "/v").isRunning()
         return nil
       } catch { return error.kind }
-      return nil
     }
     chmod(folder, 0o750)
     #expect(kind(folder) == .denied)
