@@ -16,6 +16,8 @@ import Testing
     process.currentDirectoryURL = URL(filePath: folder ?? home)
     process.environment = [
       "PATH": "/usr/bin:/bin", "HOME": home, "DBUS_SESSION_BUS_ADDRESS": service.bus.address,
+      // Where .ci/clients keeps them.
+      "PYTHONPATH": "/usr/local/lib/coffer-tests",
     ]
     (process.standardInput, process.standardOutput, process.standardError) = (standardInput, output, output)
     try process.run()

@@ -119,12 +119,16 @@ import Testing
     #expect(await Self.kind { try await app.set("late", for: keys.theme, within: .milliseconds(1)) } == .busy)
     // The first runs, and waits for the lock; the second waits for the first.
     for _ in 0..<2 {
-      let tasks = (0..<2).map { _ in Task { await Self.kind { try await app.set("cancelled", for: keys.theme) } } }
+      let tasks = (0..<2).map { _ in
+        Task { await Self.kind { try await app.set("cancelled", for: keys.theme, within: .seconds(120)) } }
+      }
       try await poll("one waits") { CallQueues.waiting(at: held.journal) == 1 }
       for task in tasks { task.cancel() }
       for task in tasks { #expect(await task.value == .cancelled) }
     }
-    let tasks = (0..<2).map { _ in Task { await Self.kind { try await app.set("closed", for: keys.theme) } } }
+    let tasks = (0..<2).map { _ in
+      Task { await Self.kind { try await app.set("closed", for: keys.theme, within: .seconds(120)) } }
+    }
     try await poll("one waits") { CallQueues.waiting(at: held.journal) == 1 }
     let closing = Task { await Self.kind { try await app.close() } }
     for task in tasks { #expect(await task.value == .closed) }
