@@ -47,7 +47,7 @@ extension StorageRouter {
   /// ```
   ///
   /// - Throws: the errors of unlocking: ``/CofferPlatform/StoreError`` `.noVault`, `.wrongSecret` and the others of
-  ///   ``/CofferVault/LockedVault/unlock(with:)``; the errors of opening a router over an unlocked vault.
+  ///   `unlock(with:)`; the errors of opening a router over an unlocked vault.
   public static func open(
     _ domain: String, keys spaces: any KeySpace..., credentials: consuming Credentials, suites: [String] = [],
     places: Places? = nil, overrides: Overrides = .commandLine, register: (inout Registration) -> Void = { _ in }

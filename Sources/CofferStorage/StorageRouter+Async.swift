@@ -5,7 +5,10 @@ public import CofferPlatform
 extension StorageRouter {
   /// The asynchronous form of ``set(_:for:)``.
   ///
-  /// - Parameter limit: the longest wait; by default as long as the synchronous form waits.
+  /// - Parameters:
+  ///   - value: the new value; nil removes the stored one.
+  ///   - key: the key.
+  ///   - limit: the longest wait; by default as long as the synchronous form waits.
   /// - Throws: the errors of the synchronous form, ``/CofferPlatform/StoreError/Kind/busy`` at the limit;
   ///   ``/CofferPlatform/StoreError/Kind/cancelled`` if the task is cancelled during the wait;
   ///   ``/CofferPlatform/StoreError/Kind/closed`` if the router is closed then. Nothing has changed after these.
@@ -19,7 +22,7 @@ extension StorageRouter {
     }
   }
 
-  /// The asynchronous form of ``update(_:_:)``. `body` runs again if a try in place has to give up after it.
+  /// The asynchronous form of `update(_:_:)`. `body` runs again if a try in place has to give up after it.
   /// It throws the errors of ``set(_:for:within:)`` too.
   nonisolated(nonsending) public func update<V, R>(
     _ key: StorageKey<V, R>, within limit: Duration? = nil, _ body: @escaping @Sendable (inout V) throws -> Void
@@ -48,7 +51,7 @@ extension StorageRouter {
     try await remove(key, within: limit)
   }
 
-  /// The asynchronous form of ``transaction(_:)``. `body` may run on another thread than the caller's.
+  /// The asynchronous form of `transaction(_:)`. `body` may run on another thread than the caller's.
   /// It throws the errors of ``set(_:for:within:)`` too.
   nonisolated(nonsending) public func transaction<Value: Sendable>(
     within limit: Duration? = nil, _ body: @escaping @Sendable (Transaction) throws -> Value

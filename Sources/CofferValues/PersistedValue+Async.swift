@@ -5,7 +5,9 @@ public import CofferStorage
 extension ThrowingPersistedValue {
   /// The asynchronous form of ``save(_:)``.
   ///
-  /// - Parameter limit: the longest wait; by default as long as the synchronous form waits.
+  /// - Parameters:
+  ///   - value: the new value.
+  ///   - limit: the longest wait; by default as long as the synchronous form waits.
   /// - Throws: the errors of the synchronous form; ``/CofferPlatform/StoreError/Kind/cancelled`` if the task is cancelled
   ///   during the wait; nothing has changed then.
   nonisolated(nonsending) public func save(_ value: Value, within limit: Duration? = nil) async throws(StoreError) {
