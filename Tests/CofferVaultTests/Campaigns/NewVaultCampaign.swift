@@ -18,7 +18,8 @@ struct NewVaultCampaign {
   {
     try Tracing.need()
     let calls = fault == .kill ? TracedTool.calls : TracedTool.spending
-    let all = try TracedTool(TemporaryVault(), Self.step).points(of: calls)
+    let counted = try TemporaryVault()
+    let all = try withExtendedLifetime(counted) { try TracedTool(counted, Self.step).points(of: calls) }
     let points = Campaign.isLong ? all : all.enumerated().filter { $0.offset % 7 == 6 }.map(\.element)
     var made = 0, keyFilesAlone = 0
     for point in points {
