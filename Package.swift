@@ -22,12 +22,14 @@ let package = Package(
     // What an application uses. Each of the others needs one import as well, and shows one thing whole.
     .library(name: "Coffer", targets: ["Coffer"]),
     .library(name: "CofferAgent", targets: ["CofferAgent"]),
+    .library(name: "CofferClient", targets: ["CofferClient"]),
     .library(name: "CofferConfiguration", targets: ["CofferConfiguration"]),
     .library(name: "CofferDefaults", targets: ["CofferDefaults"]),
     .library(name: "CofferFoundation", targets: ["CofferFoundation"]),
     .library(name: "CofferLogin", targets: ["CofferLogin"]),
     .library(name: "CofferObservation", targets: ["CofferObservation"]),
     .library(name: "CofferPostgres", targets: ["CofferPostgres"]),
+    .library(name: "CofferServices", targets: ["CofferServices"]),
     .library(name: "CofferStorage", targets: ["CofferStorage"]),
     .library(name: "CofferTesting", targets: ["CofferTesting"]),
     .library(name: "CofferValues", targets: ["CofferValues"]),
@@ -37,13 +39,17 @@ let package = Package(
   traits: [
     .trait(name: "CommandLine", description: "The program `coffer`; traits: [] leaves it out."),
     .trait(name: "Configuration", description: "What `CofferConfiguration` is for: a provider for swift-configuration."),
+    .trait(name: "Services", description: "What `CofferServices` is for: a service with metrics and spans."),
     .default(enabledTraits: ["CommandLine"]),
   ],
   dependencies: [
     .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
     .package(url: "https://github.com/apple/swift-configuration", from: "1.4.0", traits: []),
+    .package(url: "https://github.com/apple/swift-distributed-tracing", from: "1.7.3"),
     .package(url: "https://github.com/apple/swift-log", from: "1.16.2"),
+    .package(url: "https://github.com/apple/swift-metrics", from: "2.13.0"),
     .package(url: "https://github.com/apple/swift-system", from: "1.8.1"),
+    .package(url: "https://github.com/swift-server/swift-service-lifecycle", from: "2.13.0"),
   ],
   targets: [
     // The C boundary: three module maps, nothing else imports C libraries.
@@ -103,11 +109,14 @@ let package = Package(
         "CofferPlatform", "CCofferLibraries", systemPackage,
       ],
       swiftSettings: strict),
+    // The agent's socket, messages and calls, and a client for programs that only ask. It links no library.
+    .target(name: "CofferClient", dependencies: ["CCofferPlatform"], swiftSettings: strict),
     // Keeps a vault unlocked in a process of its own, and asks it.
     .target(
       name: "CofferAgent",
       dependencies: [
-        "CofferVault", "CofferVaultFormat", "CofferVaultRows", "CofferStorage", "CofferMemory", "CofferPlatform", systemPackage,
+        "CofferClient", "CofferVault", "CofferVaultFormat", "CofferVaultRows", "CofferStorage", "CofferMemory", "CofferPlatform",
+        systemPackage,
       ],
       swiftSettings: strict),
     .target(
@@ -141,6 +150,17 @@ let package = Package(
       dependencies: [
         "CofferStorage", "CofferPlatform",
         .product(name: "Configuration", package: "swift-configuration", condition: .when(traits: ["Configuration"])),
+      ],
+      swiftSettings: strict),
+    // Empty without its trait too.
+    .target(
+      name: "CofferServices",
+      dependencies: [
+        "Coffer", "CofferVault", "CofferStorage", "CofferPlatform",
+        .product(name: "Logging", package: "swift-log", condition: .when(traits: ["Services"])),
+        .product(name: "Metrics", package: "swift-metrics", condition: .when(traits: ["Services"])),
+        .product(name: "ServiceLifecycle", package: "swift-service-lifecycle", condition: .when(traits: ["Services"])),
+        .product(name: "Tracing", package: "swift-distributed-tracing", condition: .when(traits: ["Services"])),
       ],
       swiftSettings: strict),
     // Terminals, files and other programs, as the command line meets them. It knows no command.
@@ -222,6 +242,8 @@ let package = Package(
         "CofferTestSupport", systemPackage,
       ],
       path: "Tests/TestTool", swiftSettings: strict),
+    // A program that only asks an agent. A test looks at the libraries that it links.
+    .executableTarget(name: "ClientTool", dependencies: ["CofferClient"], path: "Tests/ClientTool", swiftSettings: strict),
     // On real servers that the tests make for themselves.
     .testTarget(
       name: "CofferPostgresTests",
@@ -239,8 +261,8 @@ let package = Package(
     .testTarget(
       name: "ForbiddenProgramTests",
       dependencies: [
-        "Coffer", "CofferAgent", "CofferDefaults", "CofferFoundation", "CofferMemory", "CofferPostgres", "CofferPlatform",
-        "CofferStorage",
+        "Coffer", "CofferAgent", "CofferClient", "CofferDefaults", "CofferFoundation", "CofferMemory", "CofferPostgres",
+        "CofferPlatform", "CofferStorage",
         "CofferTesting", "CofferTestSupport", "CofferValues", "CofferVault",
       ]),
     // The five systems, row by row, on the real stores.
@@ -261,7 +283,7 @@ let package = Package(
     .testTarget(
       name: "CofferAgentTests",
       dependencies: [
-        "CofferAgent", "CofferPostgres", "CofferTesting", "Coffer",
+        "CofferClient", "CofferAgent", "CofferPostgres", "CofferTesting", "Coffer", "ClientTool",
         "CofferVault", "CofferPlatform", "CofferStorage", "CofferMemory",
         "CofferTestSupport",
         systemPackage,
@@ -303,14 +325,14 @@ let package = Package(
       name: "CofferParserTests",
       dependencies: [
         "CofferCLI", "CofferFormats", "CofferTerminal", "CofferSecretService", "CofferLogin", "CofferPostgres", "Coffer",
-        "CofferAgent", "CofferDefaults",
+        "CofferAgent", "CofferClient", "CofferDefaults",
         "CofferVault", "CofferPlatform", "CofferStorage", "CofferMemory", systemPackage,
       ]),
     .testTarget(
       name: "CofferCLITests",
       dependencies: [
-        "CofferCLI", "CofferFormats", "CofferTerminal", "CofferExample", "Coffer", "CofferAgent", "CofferVault", "CofferPlatform",
-        "CofferStorage", "CofferMemory",
+        "CofferCLI", "CofferFormats", "CofferTerminal", "CofferExample", "Coffer", "CofferAgent", "CofferClient",
+        "CofferVault", "CofferPlatform", "CofferStorage", "CofferMemory",
         "TestTool", "CofferTestSupport",
         argumentParser,
         systemPackage,

@@ -111,6 +111,36 @@ int coffer_exclude_from_core(void *p, size_t n) {
 #endif
 }
 
+static size_t secret_pages(size_t size) {
+  size_t page = (size_t)sysconf(_SC_PAGESIZE);
+  return (size + page) / page * page;  // One byte more, for the mark.
+}
+
+void *coffer_map_secret(size_t size, bool *locked) {
+  size_t whole = secret_pages(size);
+  unsigned char *base = mmap(NULL, whole, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (base == MAP_FAILED) return NULL;
+  coffer_exclude_from_core(base, whole);
+  coffer_wipe_on_fork(base, whole);
+  *locked = mlock(base, whole) == 0;
+  base[whole - 1] = 1;
+  return base;
+}
+
+void coffer_unmap_secret(void *base, size_t size) {
+  size_t whole = secret_pages(size);
+#ifdef __APPLE__
+  memset_s(base, whole, 0, whole);
+#else
+  explicit_bzero(base, whole);
+#endif
+  munmap(base, whole);
+}
+
+bool coffer_secret_is_intact(const void *base, size_t size) {
+  return ((const unsigned char *)base)[secret_pages(size) - 1] == 1;
+}
+
 int coffer_forbid_core_dumps(void) {
   struct rlimit none = {0, 0};
   if (setrlimit(RLIMIT_CORE, &none) != 0) return -1;
@@ -349,6 +379,8 @@ bool coffer_is_forked_child(void) { return getpid() != loading_process; }
 
 _Thread_local uint64_t coffer_transaction_mark;
 _Thread_local bool coffer_closure_mark;
+_Thread_local void *coffer_attempt_mark;
+_Thread_local void *coffer_call_mark;
 
 _Thread_local uint32_t coffer_thread_mark;
 uint32_t coffer_number_thread(void) {

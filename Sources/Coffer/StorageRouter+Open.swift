@@ -47,7 +47,7 @@ extension StorageRouter {
   /// ```
   ///
   /// - Throws: the errors of unlocking: ``/CofferPlatform/StoreError`` `.noVault`, `.wrongSecret` and the others of
-  ///   ``/CofferVault/LockedVault/unlock(with:)``; the errors of opening a router over an unlocked vault.
+  ///   `unlock(with:)`; the errors of opening a router over an unlocked vault.
   public static func open(
     _ domain: String, keys spaces: any KeySpace..., credentials: consuming Credentials, suites: [String] = [],
     places: Places? = nil, overrides: Overrides = .commandLine, register: (inout Registration) -> Void = { _ in }
@@ -117,8 +117,26 @@ extension StorageRouter {
   ///
   /// - Throws: the errors of ``/CofferDefaults/DefaultsStore/close()``; the store is closed even then.
   public func close() throws(StoreError) {
+    endWaits()
     endObservation()
     try plain.close()
+  }
+
+  /// The asynchronous form of ``synchronize()``.
+  ///
+  /// - Parameter limit: the longest wait for others' folds; by default as long as the synchronous form waits.
+  /// - Throws: the errors of the synchronous form; ``/CofferPlatform/StoreError/Kind/cancelled`` if the task is cancelled
+  ///   during the wait, and ``/CofferPlatform/StoreError/Kind/closed`` if the router is closed then: every value is stored.
+  nonisolated(nonsending) public func synchronize(within limit: Duration? = nil) async throws(StoreError) {
+    try await CallQueues.call(within: limit, of: id) { () throws(StoreError) in try self.synchronize() }
+  }
+
+  /// The asynchronous form of ``close()``.
+  ///
+  /// - Throws: the errors of the synchronous form; the store is closed even then.
+  nonisolated(nonsending) public func close() async throws(StoreError) {
+    endWaits()
+    try await CallQueues.call(within: nil) { () throws(StoreError) in try self.close() }
   }
 }
 

@@ -87,19 +87,19 @@ enum DefaultsWrites {
 
   /// A reopened domain, against Foundation's own parser on the same bytes.
   static func opening(in folder: FilePath) throws {
-    let names = DefaultsBenchmark.names(10_000)
-    for (kind, value) in [("numbers", { .integer(Int64($0)) }), ("strings", { .string("value \($0)") })]
-      as [(String, (Int) -> PlainForm)]
-    {
-      let store = try DefaultsBenchmark.domain("open.\(kind)", in: folder, names, value)
+    for (kind, count, goals, value) in [
+      ("numbers", 10_000, [.times(1.2)], { .integer(Int64($0)) }),
+      ("strings", 10_000, [.times(1.2)], { .string("value \($0)") }),
+      ("numbers", 100_000, [.times(1.2), .microseconds(1_000_000)], { .integer(Int64($0)) }),
+    ] as [(String, Int, [Goal], (Int) -> PlainForm)] {
+      let domain = "open.\(kind).\(count)"
+      let store = try DefaultsBenchmark.domain(domain, in: folder, DefaultsBenchmark.names(count), value)
       try store.close()
       try Measure.table(
-        "open 10 000 \(kind)",
-        rounds: 15,
+        "open \(count) \(kind)",
+        rounds: count > 10_000 ? 5 : 15,
         [
-          Contender(name: "store", count: 1, goals: [.times(1.2)]) { _ in
-            use(try DefaultsBenchmark.separate("open.\(kind)", in: folder))
-          },
+          Contender(name: "store", count: 1, goals: goals) { _ in use(try DefaultsBenchmark.separate(domain, in: folder)) },
           Contender(name: "PropertyListSerialization", count: 1) { _ in
             let data = try Data(contentsOf: URL(filePath: store.place))
             use(try PropertyListSerialization.propertyList(from: data, options: [], format: nil))

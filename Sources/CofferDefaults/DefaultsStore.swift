@@ -48,7 +48,7 @@ public final class DefaultsStore: LayeredStore {
     self.domain = domain
     prefix = layers.prefix
     // One wait for all of them.
-    let deadline = LockDeadline(after: FileLock.patience)
+    let deadline = LockDeadline.ofCall(FileLock.patience)
     lease = try EngineLease(domain.file, options, until: deadline)
     engine = lease.engine
     var opened: [(DefaultsDomain, EngineLease)] = []

@@ -47,7 +47,7 @@ final class LoopbackDoor: Sendable {
       guard poll(&entries, nfds_t(entries.count), Self.look) > 0 else { continue }
       for visitor in zip(visitors, entries.dropFirst()).filter({ $1.revents != 0 }).map(\.0) where visitor.hasSaidAll() {
         visitors.removeAll { $0 === visitor }
-        if let parameters = visitor.line.flatMap(Self.parameters), try Self.isSame(parameters["state"], state) {
+        if let parameters = visitor.line.flatMap(Self.parameters), try CodeGrant.isSame(parameters["state"], state) {
           return (parameters, visitor)
         }
         visitor.reply("404 Not Found", "There is nothing here.")
@@ -59,31 +59,12 @@ final class LoopbackDoor: Sendable {
     throw StoreError(.loginRefused, "the browser did not return within \(Int(seconds / 60)) minutes", cure: "log in again")
   }
 
-  private static func isSame(_ given: String?, _ state: SecretForm) throws -> Bool {
-    guard let given else { return false }
-    let bytes = try given.utf8Span.span.bytes.withUnsafeBytes { try SecretBytes(copying: $0) }
-    return bytes.isEqual(to: state.bytes)
-  }
-
-  /// The parameters in `GET /callback?… HTTP/1.1`; nil for any other line, and for a repeated name.
+  /// The parameters in `GET /callback?… HTTP/1.1`; nil for any other line.
   static func parameters(_ line: String) -> [String: String]? {
     let parts = line.utf8.split(separator: UInt8(ascii: " "))
     let begin = "/callback?"
     guard parts.count == 3, parts[0].elementsEqual("GET".utf8), parts[1].starts(with: begin.utf8) else { return nil }
-    var found: [String: String] = [:]
-    for pair in parts[1].dropFirst(begin.utf8.count).split(separator: UInt8(ascii: "&")) {
-      let sides = pair.split(separator: UInt8(ascii: "="), maxSplits: 1, omittingEmptySubsequences: false)
-      guard sides.count == 2, let name = decoded(sides[0]), let value = decoded(sides[1]) else { return nil }
-      // Source: RFC 6749, 3.1: no parameter occurs twice.
-      guard found.updateValue(value, forKey: name) == nil else { return nil }
-    }
-    return found
-  }
-
-  /// In a form a plus may stand for a blank. Source: HTML, "URL-encoded form data".
-  private static func decoded(_ text: Substring.UTF8View) -> String? {
-    PercentEncoding.decode(text.map { $0 == UInt8(ascii: "+") ? UInt8(ascii: " ") : $0 })
-      .flatMap { String(validating: $0, as: UTF8.self) }
+    return CodeGrant.parameters(parts[1].dropFirst(begin.utf8.count))
   }
 }
 

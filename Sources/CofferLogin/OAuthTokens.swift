@@ -15,6 +15,9 @@ public struct OAuthTokens: Sendable {
   public let scope: String?
   /// Its use: nearly always `Bearer`.
   public let type: String
+  /// The person, if ``WebLogin`` asked for the scope `openid`; nil otherwise.
+  public internal(set) var idToken: IDToken?
+  let rawIDToken: SecretForm?
 
   /// Most seconds by which a token is renewed early: the time of clocks and requests.
   static let longestSkew = 60.0
@@ -40,6 +43,7 @@ public struct OAuthTokens: Sendable {
     }
     self.access = access
     refresh = answer.refreshToken
+    rawIDToken = answer.idToken
     scope = answer.texts["scope"]
     type = answer.texts["token_type"] ?? "Bearer"
     expires = answer.seconds("expires_in").map { seconds in
@@ -53,6 +57,7 @@ struct OAuthAnswer {
   private(set) var accessToken: SecretForm?
   private(set) var refreshToken: SecretForm?
   private(set) var deviceCode: SecretForm?
+  private(set) var idToken: SecretForm?
   private(set) var texts: [String: String] = [:]
   private var numbers: [String: Double] = [:]
 
@@ -70,6 +75,7 @@ struct OAuthAnswer {
         switch name {
         case "access_token": accessToken = try scanner.secretOrNothing()
         case "refresh_token": refreshToken = try scanner.secretOrNothing()
+        case "id_token": idToken = try scanner.secretOrNothing()
         case "device_code": deviceCode = try scanner.secretOrNothing()
         case _ where Self.texts.contains(name):
           let text = try scanner.textOrNothing()

@@ -61,11 +61,23 @@ extension Session {
   public func login(
     as user: User, with tokens: OAuthTokens, _ keys: OAuthKeys, _ body: (Transaction) throws -> Void = { _ in }
   ) throws {
-    try login(as: user) { transaction in
-      try transaction.set(try Sealed(OAuthToken(tokens)), for: keys.credential)
-      if let refresh = tokens.refresh { try transaction.set(Sealed(guarded: refresh.bytes.duplicate()), for: keys.renewal) }
-      try body(transaction)
-    }
+    try login(as: user) { transaction in try set(tokens, keys, body, in: transaction) }
+  }
+
+  /// The same in asynchronous code. It throws the errors of ``/Coffer/Session/login(as:within:_:)``.
+  nonisolated(nonsending) public func login(
+    as user: User, with tokens: OAuthTokens, _ keys: OAuthKeys,
+    _ body: @escaping @Sendable (Transaction) throws -> Void = { _ in }
+  ) async throws {
+    try await login(as: user) { transaction in try self.set(tokens, keys, body, in: transaction) }
+  }
+
+  private func set(
+    _ tokens: OAuthTokens, _ keys: OAuthKeys, _ body: (Transaction) throws -> Void, in transaction: Transaction
+  ) throws {
+    try transaction.set(try Sealed(OAuthToken(tokens)), for: keys.credential)
+    if let refresh = tokens.refresh { try transaction.set(Sealed(guarded: refresh.bytes.duplicate()), for: keys.renewal) }
+    try body(transaction)
   }
 
   /// A valid token: the stored one, or a new one, for which one process asks the server however many want it.
@@ -83,14 +95,17 @@ extension Session {
   public func token(_ keys: OAuthKeys, using client: OAuthClient, replacing stale: Sealed<OAuthToken>? = nil) async throws
     -> Sealed<OAuthToken>
   {
-    if stale == nil, let live = try live(keys.credential) { return live }
-    let seen = try (value: router.value(for: keys.renewal), version: router.vault.version(of: keys.renewal.name))
+    let present = try await CallQueues.call(within: nil, isRead: true) { () throws(StoreError) in try self.live(keys.credential) }
+    if stale == nil, let present { return present }
+    let value = try await router.value(for: keys.renewal)
+    let version = try await version(of: keys.renewal)
     return try await refreshToTheEnd(keys.credential, replacing: stale) { [self] _ in
-      guard let refresh = try router.value(for: keys.renewal) else {
+      guard let refresh = try await router.value(for: keys.renewal) else {
         throw StoreError(.expired, "the token has expired and cannot be renewed", key: keys.credential.name, cure: "log in again")
       }
       // The process before was refused with the same token: asked again, a server may treat it as stolen.
-      guard try refresh != seen.value || router.vault.version(of: keys.renewal.name) == seen.version else {
+      let now = try await self.version(of: keys.renewal)
+      guard refresh != value || now == version else {
         throw StoreError(
           .loginRefused, "the server has just refused to renew the login for another task", key: keys.credential.name,
           cure: "log in again")
@@ -99,20 +114,26 @@ extension Session {
       let tokens: OAuthTokens
       do { tokens = try await client.tokens(refreshing: form) } catch let error as StoreError where error.kind == .loginRefused {
         // Rewritten unchanged, so that waiting processes see a new version. A failure here must not hide the current error.
-        do { try store(refresh, keys.renewal, replacing: refresh) } catch {}
+        do { try await store(refresh, keys.renewal, replacing: refresh) } catch {}
         throw error
       }
       // Stored first: from now on the server may treat the old one as stolen. A process that dies in between leaves the new
       // one, and an expired access token.
-      if let next = tokens.refresh { try store(try Sealed(guarded: next.bytes.duplicate()), keys.renewal, replacing: refresh) }
+      if let next = tokens.refresh {
+        try await store(try Sealed(guarded: next.bytes.duplicate()), keys.renewal, replacing: refresh)
+      }
       return try Sealed(OAuthToken(tokens))
     }
   }
 
+  private func version(of key: StorageKey<Sealed<String>?, Vault>) async throws(StoreError) -> RecordVersion {
+    try await CallQueues.call(within: nil, isRead: true) { () throws(StoreError) in try self.router.vault.version(of: key.name) }
+  }
+
   private func store(
     _ next: Sealed<String>, _ key: StorageKey<Sealed<String>?, Vault>, replacing old: Sealed<String>
-  ) throws {
-    try router.transaction { transaction in
+  ) async throws {
+    try await router.transaction { transaction in
       guard try transaction.value(for: key) == old else {
         throw StoreError(
           .conflict, "a login or logout happened while the token was renewed", key: key.name,

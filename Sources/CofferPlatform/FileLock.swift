@@ -17,7 +17,7 @@ package enum FileLock {
   ) throws(StoreError) {
     let result = calls.lock(fd, LOCK_EX | LOCK_NB)
     if result == 0 { return }
-    try wait(fd, calls, result, place(), patience, deadline ?? LockDeadline(after: patience), holder)
+    try wait(fd, calls, result, place(), patience, deadline ?? .ofCall(patience), holder)
   }
 
   package static func tryAcquire(_ fd: Int32, _ calls: SystemCalls) -> Bool { calls.lock(fd, LOCK_EX | LOCK_NB) == 0 }
@@ -29,11 +29,12 @@ package enum FileLock {
     _ fd: Int32, _ calls: SystemCalls, _ first: Int32, _ place: FilePath, _ patience: Duration,
     _ deadline: LockDeadline, _ holder: () -> UInt32?
   ) throws(StoreError) {
+    let timing = Measure.begin(.lockWait)
+    defer { timing?.end() }
     var result = first
     var pauses = LockPauses()
     while result == -EWOULDBLOCK {
-      guard !deadline.isOver else { throw busy(place, holder(), patience) }
-      pauses.sleep()
+      guard pauses.sleep(until: deadline) else { throw busy(place, holder(), patience) }
       result = calls.lock(fd, LOCK_EX | LOCK_NB)
     }
     guard result == 0 else { throw StoreError(errno: -result, "lock the file", place: place) }
@@ -41,10 +42,12 @@ package enum FileLock {
 
   /// - Parameter doing: what the holder does; by default it has held the lock for `patience`.
   package static func busy(
-    _ place: FilePath, _ holder: UInt32?, _ patience: Duration = patience, doing: String? = nil
+    _ place: FilePath, _ holder: @autoclosure () -> UInt32?, _ patience: Duration = patience, doing: String? = nil
   ) -> StoreError {
-    StoreError(
-      .busy, "\(name(of: holder)) \(doing ?? "has held the lock for \(patience.inWords)")", place: place.string,
+    if let refusal = Waiting.refusal(at: place.string) { return refusal }
+    let patience = CallWait.current?.limit.map { .nanoseconds($0) } ?? patience
+    return StoreError(
+      .busy, "\(name(of: holder())) \(doing ?? "has held the lock for \(patience.inWords)")", place: place.string,
       cure: "let it go on or end it, then try again; nothing was changed")
   }
 
@@ -67,10 +70,12 @@ package struct LockPauses {
 
   package init() {}
 
-  /// Sleeps longer each time, for a random part of that.
-  package mutating func sleep() {
+  /// Sleeps longer each time, for a random part of that. False at the end of the wait.
+  package mutating func sleep(until deadline: LockDeadline) -> Bool {
+    guard !deadline.isOver, !deadline.endsWithCall || !Waiting.isOver else { return false }
     DetachedThread.sleep(.random(in: next / 2...next))
     next = min(next * 2, Self.longest)
+    return true
   }
 }
 
@@ -79,13 +84,36 @@ package struct LockPauses {
 /// It is no `ContinuousClock.Instant`: that type's size is determined at run time, at a cost to every write, which passes
 /// one on even without waiting.
 package struct LockDeadline: Sendable {
-  /// Nanoseconds since boot, suspended time included.
+  /// Nanoseconds since boot, suspended time included. The lowest bit says whether the wait ends with its call.
   private let moment: Int64
 
-  package init(after patience: Duration) {
-    let (seconds, attoseconds) = patience.components
-    moment = coffer_time_since_boot() + seconds * 1_000_000_000 + attoseconds / 1_000_000_000
+  /// `patience` from now on, for a wait that nobody cancels: it is short, or follows a change.
+  package init(after patience: Duration) { moment = (coffer_time_since_boot() &+ patience.nanoseconds) & ~1 }
+
+  private init(ofCallAt moment: Int64) { self.moment = moment | 1 }
+
+  /// `patience` from now on, on a thread of ``CallQueues`` from the call on, or until the call's own limit. An attempt in
+  /// place does not wait at all.
+  package static func ofCall(_ patience: Duration) -> LockDeadline {
+    guard let wait = CallWait.current else { return LockDeadline(ofCallAt: coffer_time_since_boot() &+ patience.nanoseconds) }
+    return LockDeadline(ofCallAt: wait.began &+ (wait.limit ?? patience.nanoseconds))
+  }
+
+  /// `patience` from now on, but not past the limit of the call: the holder of the lock has made a step.
+  package static func ofStep(_ patience: Duration) -> LockDeadline {
+    let next = coffer_time_since_boot() &+ patience.nanoseconds
+    guard let wait = CallWait.current, let limit = wait.limit else { return LockDeadline(ofCallAt: next) }
+    return LockDeadline(ofCallAt: min(next, wait.began &+ limit))
   }
 
   package var isOver: Bool { coffer_time_since_boot() >= moment }
+  var endsWithCall: Bool { moment & 1 != 0 }
+}
+
+extension Duration {
+  /// At most some thirty years, so that it can be added to a time since boot.
+  var nanoseconds: Int64 {
+    let (seconds, attoseconds) = components
+    return min(max(seconds, 0), 1 << 30) * 1_000_000_000 + max(attoseconds, 0) / 1_000_000_000
+  }
 }

@@ -57,6 +57,7 @@ extension StoreError.Kind {
     case .memory: (47, "memory")
     case .unreachable: (48, "unreachable")
     case .loginRefused: (49, "loginRefused")
+    case .cancelled: (50, "cancelled")
     }
   }
 
@@ -68,6 +69,6 @@ extension StoreError.Kind {
     .replaced, .newerFormat(found: 0, supported: 0), .kdfMemory(needs: 0, has: 0), .busy, .denied, .readOnly,
     .noSpace, .io(0), .outcomeUnknown, .unsupported, .incomplete, .closureThrew, .afterFork, .givenUp, .noAgent,
     .noCredentials, .unfitSecret, .lastSlot, .otherVault, .unproven, .moved, .inUse, .memory,
-    .unreachable, .loginRefused,
+    .unreachable, .loginRefused, .cancelled,
   ]
 }

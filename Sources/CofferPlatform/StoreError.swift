@@ -28,6 +28,8 @@ public struct StoreError: Error, Sendable {
     case closed
     /// The object belongs to the parent of this forked process.
     case afterFork
+    /// The task of an asynchronous call was cancelled while the call waited; nothing has changed.
+    case cancelled
 
     // The value.
     /// The stored bytes, described by `stored`, are not a value of the key's type; they are kept.

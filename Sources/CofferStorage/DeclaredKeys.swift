@@ -65,7 +65,7 @@ package struct DeclaredKeys {
       do { try StoredName.check(name) } catch {
         throw StoreError(error.kind, "\(error.what), declared at \(key.site)", cure: error.cure)
       }
-      guard ReservedName.all.contains(name) else { continue }
+      guard ReservedName.owns(name) else { continue }
       throw StoreError(
         .invalidName, "the name is reserved for Coffer, declared at \(key.site)", key: name,
         cure: "give the key another name")
@@ -91,7 +91,7 @@ package struct DeclaredKeys {
       for key in declared.values.sorted(by: { $0.name < $1.name }) {
         for name in key.names where name.hasPrefix(family.name) { throw overlap(key, family, name) }
       }
-      if let reserved = ReservedName.all.first(where: family.owns) {
+      if let reserved = ReservedName.all.first(where: family.owns) ?? (ReservedName.owns(family.name) ? family.name : nil) {
         throw StoreError(
           .invalidName, "the family's name is reserved for Coffer, declared at \(family.site)", key: reserved,
           cure: "give the family another name")

@@ -44,5 +44,9 @@ package enum ReservedName {
   package static let endsWithSession = "coffer.session-keys"
   /// True after a value left the plain store for the vault, until the plain store's files hold no trace of it.
   package static let scrubPending = "coffer.scrub-pending"
-  static let all: Set<String> = [endsWithSession, scrubPending]
+  /// The prefix of the logins of a web service's users that have begun.
+  package static let pendingLogins = "coffer.login/"
+  static let all: Set<String> = [endsWithSession, scrubPending, pendingLogins]
+
+  static func owns(_ name: String) -> Bool { all.contains(name) || name.utf8.starts(with: pendingLogins.utf8) }
 }

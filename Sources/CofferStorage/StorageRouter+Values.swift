@@ -52,17 +52,16 @@ extension StorageRouter {
   /// - Throws: ``/CofferPlatform/StoreError``, or the error of `body`; nothing has changed then, unless it is
   ///   ``/CofferPlatform/StoreError/Kind/outcomeUnknown``.
   public func update<V, R>(_ key: StorageKey<V, R>, _ body: (inout V) throws -> Void) throws {
-    try updating(key, body).get()
+    if let failure = try updating(key, body) { throw failure }
   }
 
   /// The same for a closure that throws nothing, or says `throws(StoreError)`.
   public func update<V, R>(_ key: StorageKey<V, R>, _ body: (inout V) throws(StoreError) -> Void) throws(StoreError) {
-    try updating(key, body).get()
+    if let failure = try updating(key, body) { throw StoreError.thrown(failure) }
   }
 
-  private func updating<V, R, Failure>(
-    _ key: StorageKey<V, R>, _ body: (inout V) throws(Failure) -> Void
-  ) throws(StoreError) -> Result<Void, Failure> {
+  /// The error of `body`. A `Result` of a generic error would be a type made at run time, at a third of an update's cost.
+  func updating<V, R>(_ key: StorageKey<V, R>, _ body: (inout V) throws -> Void) throws(StoreError) -> (any Error)? {
     try checkNoTransaction()
     try admit(key)
     if key.declaration.traits.endsWithSession { try noteSession(key) }
@@ -133,19 +132,16 @@ extension StorageRouter {
 
   /// The same for a closure that throws nothing, or says so: `{ transaction throws(StoreError) in … }`.
   public func transaction<Value>(_ body: (Transaction) throws(StoreError) -> Value) throws(StoreError) -> Value {
-    try running(body).get()
+    do { return try running(body).get() } catch { throw StoreError.thrown(error) }
   }
 
-  private func running<Value, Failure>(
-    _ body: (Transaction) throws(Failure) -> Value
-  ) throws(StoreError) -> Result<Value, Failure> {
+  func running<Value>(_ body: (Transaction) throws -> Value) throws(StoreError) -> Result<Value, any Error> {
     try checkNoTransaction()
     return try retryingConflicts { () throws(StoreError) in
       let transaction = Transaction(on: self)
-      let outcome = Result { () throws(Failure) in
-        try Reentrancy.insideTransaction(of: id) { () throws(Failure) in try body(transaction) }
-      }
+      let outcome = Result { try Reentrancy.insideTransaction(of: id) { try body(transaction) } }
       transaction.end()
+      try Waiting.refuseAgain()
       switch outcome {
       case .success: try transaction.commit()
       case .failure: try checkReads(of: transaction)
@@ -189,6 +185,8 @@ extension StorageRouter {
 
   /// The plain store prepares, the vault decides. Locks are taken in this order everywhere, so that no two wait for each other.
   private func commitBoth(_ plainBatch: Batch<Plain>, _ vaultBatch: Batch<Vault>) throws(StoreError) {
+    // Before the plain store prepares.
+    try Waiting.refuse(at: vault.place)
     // With writes on one side only there is nothing that could come apart, and no outcome to record.
     let isDivisible = !plainBatch.writes.isEmpty && !vaultBatch.writes.isEmpty
     var decided: TransactionID?
@@ -238,16 +236,19 @@ extension StorageRouter {
   /// - Throws: ``/CofferPlatform/StoreError/Kind/undeclared``, ``/CofferPlatform/StoreError/Kind/locked`` and the store's own
   ///   failures.
   public func members<V, R>(of family: StorageKeyFamily<V, R>) throws(StoreError) -> [String] {
-    guard let known = keys.families.first(where: { $0.name == family.prefix }), known.site == family.site,
-      known is StorageKeyFamily<V, R>
-    else { throw undeclared(family) }
-    try settle(known)
-    let unmoved = settleMembers(of: known)
+    guard declares(family) else { throw undeclared(family) }
+    try settle(family)
+    let unmoved = settleMembers(of: family)
     let stored: [String]
     do { stored = try R.store(of: self).names() } catch { throw error.about(key: family.prefix) }
     let length = family.prefix.utf8.count
     let names = Set(stored.filter(family.owns)).union(unmoved).filter { $0.utf8.count > length && StoredName.isValid($0) }
     return names.compactMap { String($0.utf8.dropFirst(length)) }.sorted()
+  }
+
+  /// Whether this router was given `family`.
+  package func declares<V, R>(_ family: StorageKeyFamily<V, R>) -> Bool {
+    keys.families.contains { $0.name == family.prefix && $0.site == family.site && $0 is StorageKeyFamily<V, R> }
   }
 
   /// Whether this router was given `key`, or the family of which it is a member.

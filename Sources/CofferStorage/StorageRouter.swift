@@ -3,8 +3,8 @@ public import Synchronization
 
 /// The only place that picks a store: a key's route decides whether its value goes to the plain store or to the vault.
 ///
-/// All calls are synchronous and may come from any thread. A locked vault makes calls on its keys throw
-/// ``/CofferPlatform/StoreError/Kind/locked``; plain keys never need the vault.
+/// Calls may come from any thread. In asynchronous code, a call that may wait is asynchronous too. A locked vault makes calls
+/// on its keys throw ``/CofferPlatform/StoreError/Kind/locked``; plain keys never need the vault.
 public final class StorageRouter: Sendable {
   /// The store of preferences.
   public let plain: any LayeredStore
@@ -21,7 +21,7 @@ public final class StorageRouter: Sendable {
   /// What follows keys, and ends when the router is closed.
   let sequences = Handler<Void>()
   let migrator = Migrator()
-  @usableFromInline let id: UInt64
+  @usableFromInline package let id: UInt64
   private static let lastID = Atomic<UInt64>(0)
 
   /// A router over two stores. It moves values that an older program stored under a former name, as a former type, or in the

@@ -30,22 +30,23 @@ extension Store {
   ///
   /// - Throws: ``/CofferPlatform/StoreError``, or the error of `body`. Nothing has then changed, except after
   ///   `.outcomeUnknown`.
-  public func update<V>(_ key: StorageKey<V, R>, _ body: (inout V) throws -> Void) throws { try updating(key, body).get() }
+  public func update<V>(_ key: StorageKey<V, R>, _ body: (inout V) throws -> Void) throws {
+    if let failure = try updating(key, body) { throw failure }
+  }
 
   /// The same for a closure that throws nothing, or says `throws(StoreError)`.
   public func update<V>(_ key: StorageKey<V, R>, _ body: (inout V) throws(StoreError) -> Void) throws(StoreError) {
-    try updating(key, body).get()
+    if let failure = try updating(key, body) { throw StoreError.thrown(failure) }
   }
 
-  func updating<V, Failure>(
-    _ key: StorageKey<V, R>, _ body: (inout V) throws(Failure) -> Void
-  ) throws(StoreError) -> Result<Void, Failure> {
-    var refusal: Failure?
+  /// The error of `body`.
+  func updating<V>(_ key: StorageKey<V, R>, _ body: (inout V) throws -> Void) throws(StoreError) -> (any Error)? {
+    var refusal: (any Error)?
     do {
       try update(key.name) { (form) throws(StoreError) in
         refusal = nil  // A store may run this again.
         var value = try key.read(form)
-        do throws(Failure) { try body(&value) } catch {
+        do { try body(&value) } catch {
           refusal = error
           throw StoreError(.closureThrew, "the update closure threw", key: key.name, cure: "see the underlying error")
         }
@@ -53,9 +54,9 @@ extension Store {
       }
     } catch {
       guard let refusal else { throw error.about(key: key.name) }
-      return .failure(refusal)
+      return refusal
     }
-    return .success(())
+    return nil
   }
 }
 
@@ -73,5 +74,11 @@ extension Store {
 }
 
 extension StoreError {
+  /// `failure`, which a closure threw that may throw nothing else.
+  static func thrown(_ failure: any Error) -> StoreError {
+    failure as? StoreError
+      ?? StoreError(.closureThrew, "the closure threw", cure: "see the underlying error", underlying: failure)
+  }
+
   fileprivate var isOfOverride: Bool { kind == .undecodable(stored: PlainForm.argument("").kindName) }
 }

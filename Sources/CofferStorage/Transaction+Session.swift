@@ -35,6 +35,34 @@ extension Transaction {
     if leavesSecrets { plain.writes[ReservedName.scrubPending] = .set(.bool(true)) }
   }
 
+  /// Removes the values that end with a session of `member`: the member of that name of each family. Nil: see ``endSession()``.
+  package func endSession(of member: String?) throws(StoreError) {
+    guard let member else { return try endSession() }
+    try endSessions { (family) throws(StoreError) in [family.name + member] }
+  }
+
+  /// Removes all members of the families that end with a session.
+  package func endAllSessions() throws(StoreError) {
+    let stored = try router.vault.names() + router.plain.names()
+    try endSessions { (family) throws(StoreError) in Set(stored.filter(family.owns)) }
+  }
+
+  private func endSessions(_ names: (any DeclaredKey) throws(StoreError) -> Set<String>) throws(StoreError) {
+    for family in router.keys.families where family.traits.endsWithSession {
+      for name in try names(family) {
+        if family.traits.isSecret {
+          let version = try router.vault.version(of: name)
+          vault.expect(version, of: name)
+          if version != .absent { vault.writes[name] = .remove }
+        }
+        guard try plain.stored(name) != nil else { continue }
+        plain.writes[name] = .remove
+        // Noted in the same step, as for a whole session.
+        if family.traits.isSecret { plain.writes[ReservedName.scrubPending] = .set(.bool(true)) }
+      }
+    }
+  }
+
   /// Requires the item `name` to be at `version` at the commit, without opening its value.
   package func expect(_ version: RecordVersion, of name: String) { vault.expect(version, of: name) }
 }

@@ -27,13 +27,13 @@ extension PersistedValues {
     /// Stores a value.
     public func save(_ value: Value) throws(StoreError) {
       try base.save(value)
-      if isOwnSource { pulse?.trigger() }
+      if isOwnSource { Waiting.freely { pulse?.trigger() } }
     }
 
     /// Reads, changes and stores.
     public func mutate(_ body: (inout Value) throws -> Void) throws {
       try base.mutate(body)
-      if isOwnSource { pulse?.trigger() }
+      if isOwnSource { Waiting.freely { pulse?.trigger() } }
     }
 
     /// Whether ``mutate(_:)`` is one step.

@@ -1,23 +1,6 @@
-public import CofferPlatform
+package import CofferPlatform
 internal import CofferVaultFormat
 internal import CofferVaultRows
-
-extension UnlockedVault {
-  /// Checks that the key of `copy`, if that is a copy of this vault, is of this vault's history: the current key, a
-  /// descendant, or an older one. A vault with another id passes.
-  ///
-  /// - Parameters:
-  ///   - copy: the other vault.
-  ///   - acceptingOlderKey: whether to accept an older key. Any previous holder can make such a copy, also a removed member.
-  /// - Throws: `StoreError` `.forked` for a key of another history, `.rolledBack` for an older key that is not accepted; the
-  ///   errors of reading.
-  public borrowing func checkCopy(_ copy: borrowing UnlockedVault, acceptingOlderKey: Bool = false) throws(StoreError) {
-    guard id == copy.id else { return }
-    try copy.core.read { (copy) throws(StoreError) in
-      try core.read { (vault) throws(StoreError) in try vault.view.checkCopy(copy.view, acceptingOlderKey) }
-    }
-  }
-}
 
 extension LockedVault {
   /// Unlocks an unproven copy of a vault. The caller checks it with ``UnlockedVault/checkCopy(_:acceptingOlderKey:)`` before

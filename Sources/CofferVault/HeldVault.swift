@@ -74,7 +74,9 @@ final class HeldVault: Sendable {
 
   func opened() throws(StoreError) -> VaultCore {
     try Reentrancy.check(place)
-    guard let core = held.withLock({ held in Self.core(held) }) else {
+    // An unlock holds it while it hashes a passphrase.
+    let core = try held.withLock(at: place) { (held) throws(StoreError) in Self.core(held) }
+    guard let core else {
       throw StoreError(.locked, "the vault is locked", place: place, cure: "unlock it, then try again")
     }
     return core

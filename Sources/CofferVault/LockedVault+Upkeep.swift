@@ -142,7 +142,7 @@ extension LockedVault {
   ///     Secrets removed since then open the vault again.
   ///   - confirm: asked before any change unless `acceptingOlderKey` is true; receives the slots that come back.
   /// - Throws: `StoreError` `.rolledBack` for such a header if not accepted; `.tampered` if records, digests or log do not
-  ///   fit a readable state and `rebuilding` is false; the errors of ``unlock(with:)``; `.damaged` if too little is left.
+  ///   fit a readable state and `rebuilding` is false; the errors of `unlock(with:)`; `.damaged` if too little is left.
   public func repair(
     with credentials: consuming Credentials, rebuilding: Bool = false, acceptingOlderKey: Bool = false,
     confirm: ([VaultStatus.Slot]) -> Bool = { _ in false }

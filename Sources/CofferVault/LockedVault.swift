@@ -55,7 +55,7 @@ public struct LockedVault: Sendable {
   /// Unlocks the vault although this machine's pin rejects it, and expects it in this state from now on. For a deliberate
   /// restore or replacement, or a damaged pin.
   ///
-  /// - Throws: the errors of ``unlock(with:)``, except `.rolledBack`, `.forked`, `.replaced` and `.damaged` because of the
+  /// - Throws: the errors of `unlock(with:)`, except `.rolledBack`, `.forked`, `.replaced` and `.damaged` because of the
   ///   pin; the errors of writing the pin; `.incomplete` if the options name no folder of pins.
   public func unlockAcceptingPin(with credentials: consuming Credentials) throws(StoreError) -> UnlockedVault {
     try place.checkIsNoMirror()
@@ -75,7 +75,7 @@ public struct LockedVault: Sendable {
   /// - Parameters:
   ///   - credentials: the vault's secrets.
   ///   - confirm: whether the vault is the right one; asked once, and only without proof.
-  /// - Throws: the errors of ``unlock(with:)``, with `.unproven` also if `confirm` returns false; the errors of writing the
+  /// - Throws: the errors of `unlock(with:)`, with `.unproven` also if `confirm` returns false; the errors of writing the
   ///   pin; `.incomplete` if the options name no folder of pins.
   public func join(
     with credentials: consuming Credentials, confirm: (Invitation) -> Bool = { _ in false }

@@ -6,15 +6,15 @@ internal import CofferVaultRows
 public import FoundationEssentials
 internal import SystemPackage
 
-/// A change to one item, for ``UnlockedVault/apply(_:)``.
+/// A change to one item, for `apply(_:)`.
 public enum ItemChange: Sendable {
-  /// Stores a value under the name, as ``UnlockedVault/set(_:for:if:keeping:)`` does.
+  /// Stores a value under the name, as `set(_:for:if:keeping:)` does.
   case set(SecretForm, for: ItemName, if: WriteCondition = .always, keeping: Int? = nil)
   /// Gives an item or field, expired or not, another label, content type, attributes and expiry, and leaves its value.
   /// Counts as a write: the revision grows, and `keeping` works as in `set`. Fails with
   /// ``/CofferPlatform/StoreError/Kind/notFound`` if the item is missing.
   case describe(ItemName, as: ItemMetadata, if: WriteCondition = .always, keeping: Int? = nil)
-  /// Removes the item or field, as ``UnlockedVault/remove(_:if:keptUntil:)`` does. Does nothing if it is missing, unless the
+  /// Removes the item or field, as `remove(_:if:keptUntil:)` does. Does nothing if it is missing, unless the
   /// condition requires it.
   case remove(ItemName, if: WriteCondition = .always, keptUntil: Date? = nil)
   /// Renames an item, expired or not, with its fields, previous versions and dates. The condition applies to the new name.
@@ -44,7 +44,7 @@ extension UnlockedVault {
   /// Makes all of `changes` in one transaction, or none.
   ///
   /// - Returns: the new listing of each item that was set, moved or restored, in order.
-  /// - Throws: `StoreError` `.ambiguous` for a name given twice, and the errors of ``set(_:for:if:keeping:)``. Only
+  /// - Throws: `StoreError` `.ambiguous` for a name given twice, and the errors of `set(_:for:if:keeping:)`. Only
   ///   `.outcomeUnknown` may leave a change.
   @discardableResult
   public borrowing func apply(_ changes: [ItemChange]) throws(StoreError) -> [VaultItem] {
@@ -52,10 +52,10 @@ extension UnlockedVault {
     return try core.write { (vault, sealed) throws(StoreError) in try vault.items.apply(changes, &sealed) }
   }
 
-  /// Performs ``apply(_:)`` up to the commit, then rolls back. Call it before asking a person or a server for the content,
+  /// Performs `apply(_:)` up to the commit, then rolls back. Call it before asking a person or a server for the content,
   /// to learn whether the vault can store it. Changes nothing and notifies nobody.
   ///
-  /// - Throws: the errors of ``apply(_:)`` except `.outcomeUnknown`, including `.noSpace` and `.readOnly`.
+  /// - Throws: the errors of `apply(_:)` except `.outcomeUnknown`, including `.noSpace` and `.readOnly`.
   public borrowing func rehearse(_ changes: [ItemChange]) throws(StoreError) {
     try checkNames(of: changes)
     try core.rehearse { (vault, sealed) throws(StoreError) in _ = try vault.items.apply(changes, &sealed) }

@@ -22,7 +22,7 @@ extension UnlockedVault {
 
   /// The value and metadata of `name` at `revision`; nil if that version is not kept.
   ///
-  /// - Throws: the errors of ``get(_:)``.
+  /// - Throws: the errors of `get(_:)`.
   public borrowing func get(_ name: ItemName, revision: UInt64) throws(StoreError) -> SecretForm? {
     try about(name) { () throws(StoreError) in
       try core.read { (vault) throws(StoreError) in try vault.items.history.form(name, revision: revision) }
@@ -38,7 +38,7 @@ extension UnlockedVault {
   /// version is kept as by any write.
   ///
   /// - Throws: `StoreError` `.notFound` if there is no such item or that version is not kept, and the errors of
-  ///   ``set(_:for:if:keeping:)``.
+  ///   `set(_:for:if:keeping:)`.
   @discardableResult
   public borrowing func revert(
     _ name: ItemName, to revision: UInt64, if condition: WriteCondition = .always

@@ -8,9 +8,15 @@ internal import CofferVaultRows
 public struct UnlockedVault: ~Copyable, Sendable {
   let core: VaultCore
 
-  init(_ vault: sending OpenVault) { core = VaultCore(vault) }
+  /// Whether another value closes the vault.
+  private let isLent: Bool
 
-  deinit { core.close() }
+  init(_ vault: sending OpenVault) { (core, isLent) = (VaultCore(vault), false) }
+
+  /// The same vault for a call on another thread. It is closed once the owner locks it.
+  init(lending core: VaultCore) { (self.core, isLent) = (core, true) }
+
+  deinit { if !isLent { core.close() } }
 
   /// Creates a vault with one slot: for a passphrase, a key file, or both together.
   ///
@@ -51,7 +57,7 @@ public struct UnlockedVault: ~Copyable, Sendable {
   /// The value and listing of `name` from one moment, to bind a write to them with ``WriteCondition/item(_:revision:)``; nil
   /// if there is no such item.
   ///
-  /// - Throws: the errors of ``get(_:)``.
+  /// - Throws: the errors of `get(_:)`.
   public borrowing func getWithItem(_ name: ItemName) throws(StoreError) -> (form: SecretForm, item: VaultItem)? {
     try about(name) { () throws(StoreError) in
       try core.read(about: name) { (vault) throws(StoreError) in
@@ -113,7 +119,7 @@ public struct UnlockedVault: ~Copyable, Sendable {
 
   /// Stores `secret` under `name` with `label`. An empty label keeps the old one.
   ///
-  /// - Throws: the errors of ``set(_:for:if:keeping:)``.
+  /// - Throws: the errors of `set(_:for:if:keeping:)`.
   @discardableResult
   public borrowing func set(_ secret: consuming SecretBytes, label: String = "", for name: ItemName) throws(StoreError)
     -> VaultItem

@@ -52,7 +52,7 @@ public final class VaultStore: DecidingStore {
   /// Unlocks all stores of this vault; does nothing if they are. Blocks for Argon2id if it tries a passphrase, along with
   /// all other calls, which could only fail as locked.
   ///
-  /// - Throws: the errors of ``LockedVault/unlock(with:)``; ``/CofferPlatform/StoreError/Kind/afterFork`` in a forked child
+  /// - Throws: the errors of `unlock(with:)`; ``/CofferPlatform/StoreError/Kind/afterFork`` in a forked child
   ///   of a process with the vault unlocked.
   public func unlock(with credentials: consuming Credentials) throws(StoreError) {
     try held.unlock(with: credentials)

@@ -4,7 +4,7 @@ import Testing
 @Suite struct CommandNameTests {
   private static let libraries = [
     "CofferPlatform", "CofferMemory", "CofferObservation", "CofferStorage", "CofferDefaults", "CofferVault", "CofferAgent",
-    "CofferValues",
+    "CofferClient", "CofferValues",
     "CofferFoundation",
     "Coffer",
   ]

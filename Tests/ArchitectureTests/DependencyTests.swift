@@ -48,6 +48,9 @@ struct DependencyTests {
     #expect(with == ["swift-argument-parser", "swift-log", "swift-system"])
     let configured = try fetched(", traits: [\"Configuration\"]")
     #expect(configured.contains("swift-configuration") && !configured.contains("swift-argument-parser"))
+    let served = try fetched(", traits: [\"Services\"]")
+    #expect(served.filter { ["swift-distributed-tracing", "swift-metrics", "swift-service-lifecycle"].contains($0) }.count == 3)
+    #expect(!served.contains("swift-configuration"))
   }
 }
 

@@ -67,7 +67,7 @@ import Testing
     ("| 5 s, then `.busy`", "CofferPlatform/FileLock.swift", "patience = Duration.seconds(5)"),
     ("| 30 s, then `.busy`", "CofferVaultRows/SQLite/Connection.swift", "busyMilliseconds: Int32 = 30_000"),
     ("30 s, then it goes on without its turn", "CofferVault/Engine/PassphraseTurn.swift", "patience = Duration.seconds(30)"),
-    ("| 45 s;", "CofferAgent/Client/AgentLine.swift", "usualAnswerTime = Duration.seconds(45)"),
+    ("| 45 s;", "CofferClient/Socket/AgentLine.swift", "usualAnswerTime: Duration { .seconds(45) }"),
     ("unlocking 120 s", "CofferAgent/Client/AgentClient.swift", "unlockTime = Duration.seconds(120)"),
     ("a minute unless given", "Coffer/Session/Session+Refresh.swift", "longestRefresh: Duration { .seconds(60) }"),
   ]

@@ -25,11 +25,16 @@ import Testing
       "CofferVault", "CofferVaultFormat", "CofferVaultRows", "CofferDefaults", "CofferStorage", "CofferMemory", "CofferPlatform",
       "CCofferLibraries", "SystemPackage",
     ],
+    "CofferClient": ["CCofferPlatform"],
     "CofferAgent": [
-      "CofferVault", "CofferVaultFormat", "CofferVaultRows", "CofferStorage", "CofferMemory", "CofferPlatform", "SystemPackage",
+      "CofferClient", "CofferVault", "CofferVaultFormat", "CofferVaultRows", "CofferStorage", "CofferMemory", "CofferPlatform",
+      "SystemPackage",
     ],
     "CofferValues": ["CofferStorage", "CofferDefaults", "CofferPlatform", "SystemPackage"],
     "CofferConfiguration": ["CofferStorage", "CofferPlatform", "Configuration"],
+    "CofferServices": [
+      "Coffer", "CofferVault", "CofferStorage", "CofferPlatform", "Logging", "Metrics", "ServiceLifecycle", "Tracing",
+    ],
     "Coffer": [
       "CofferStorage", "CofferDefaults", "CofferVault", "CofferVaultFormat", "CofferVaultRows", "CofferMemory", "CofferAgent",
       "CofferPlatform", "SystemPackage",

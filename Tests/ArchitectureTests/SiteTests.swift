@@ -68,7 +68,8 @@ final class SiteTests {
   @Test(arguments: [
     "", "documentation/coffer/commandline", "documentation/coffer/commandlinecare", "documentation/coffer/blocking",
     "documentation/coffer/threatmodel", "documentation/coffer/session", "documentation/coffervault/unlockedvault",
-    "documentation/cofferstorage/storagerouter", "documentation/coffervalues/persistedvalues",
+    "documentation/cofferstorage/storagerouter", "documentation/coffervalues/persistedvalues", "documentation/coffer/firstsecret",
+    "documentation/coffertesting", "documentation/cofferconfiguration/cofferprovider",
     "documentation/cofferplatform/storeerror/kind-swift.enum",
   ])
   func `a page is shown without an error, with its images, and its links lead to pages and headings`(page: String) throws {

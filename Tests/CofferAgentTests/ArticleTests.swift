@@ -1,3 +1,4 @@
+import CofferClient
 import CofferTestSupport
 import Foundation
 import Testing
@@ -6,7 +7,7 @@ import Testing
 
 @Suite struct ArticleTests {
   private static let article = URL(filePath: #filePath)
-    .deletingLastPathComponent().appending(path: "../../Sources/Coffer/Coffer.docc/Agent.md").standardizedFileURL
+    .deletingLastPathComponent().appending(path: "../../Sources/Coffer/Coffer.docc/AgentProtocol.md").standardizedFileURL
 
   @Test func `the article has this version and every request`() throws {
     let text = try String(contentsOf: Self.article, encoding: .utf8)

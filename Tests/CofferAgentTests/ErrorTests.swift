@@ -1,3 +1,5 @@
+import CofferClient
+import CofferMemory
 import CofferPlatform
 import Foundation
 import SystemPackage
@@ -36,6 +38,7 @@ import Testing
     (45, .moved, "moved"),
     (46, .inUse, "inUse"),
     (47, .memory, "memory"), (48, .unreachable, "unreachable"), (49, .loginRefused, "loginRefused"),
+    (50, .cancelled, "cancelled"),
   ]
 
   @Test func `every kind of error crosses the wire under its code, with all that it carries`() throws {
@@ -90,12 +93,14 @@ import Testing
     #expect(bytes == Int(UInt32.max))
     guard case .slow? = try Self.failure(after: [10, 0]) else { Issue.record("not slow"); return }
     guard case .gone? = try Self.failure(after: [10, 0], closing: true) else { Issue.record("not gone"); return }
-    #expect(TransportFailure.gone.error.kind == .io(ECONNRESET) && TransportFailure.slow.error.kind == .busy)
-    #expect(TransportFailure.system(doing: "wait", code: EIO).error.kind == .io(EIO))
+    #expect(
+      TransportFailure.gone.error(as: StoreError.self).kind == .io(ECONNRESET)
+        && TransportFailure.slow.error(as: StoreError.self).kind == .busy)
+    #expect(TransportFailure.system(doing: "wait", code: EIO).error(as: StoreError.self).kind == .io(EIO))
   }
 
   @Test func `that no agent is running is said where nobody is there, and not where this end fails`() {
-    let line = AgentLine(AgentPlace(folder: "/nowhere"), Greeting(path: ""), .seconds(1))
+    let line = AgentLine<SecretBytes>(AgentPlace(folder: "/nowhere").address, answerTime: .seconds(1)) { _ in }
     let exhausted = TransportFailure.unmade(StoreError(.memory, "memory ran out", cure: "free some"))
     let refused = TransportFailure.system(doing: "wait", code: EIO)
     let kinds: [(failure: TransportFailure, kind: StoreError.Kind)] = [

@@ -1,3 +1,4 @@
+import CofferClient
 import CofferMemory
 import CofferPlatform
 import CofferStorage
@@ -132,7 +133,7 @@ struct FuzzTests {
   private static func read(_ bytes: [UInt8]) throws {
     guard bytes.count >= 2 else { return }
     let frame = Frame(body: try bytes.span.bytes.withUnsafeBytes { try SecretBytes(copying: $0) })
-    let request = try frame.request()
+    guard let request = AgentProtocol.Request(rawValue: try frame.kind()) else { return }
     try frame.arguments { (fields) throws(StoreError) in
       switch request {
       case .greet: _ = try fields.greeting()

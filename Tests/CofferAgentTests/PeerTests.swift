@@ -1,3 +1,4 @@
+import CofferClient
 import CofferTestSupport
 import CofferPlatform
 import CofferStorage
@@ -80,9 +81,6 @@ import Testing
     let short = try agent.connect()
     Self.bytes(short, [1, 0, 0, 0, version])
     #expect(try Self.failure(on: short) == .damaged)
-    let unknown = try agent.connect()
-    Self.bytes(unknown, [2, 0, 0, 0, version, 99])
-    #expect(try Self.failure(on: unknown) == .damaged)
     let newer = try agent.connect()
     Self.bytes(newer, [2, 0, 0, 0, version + 1, 2])
     #expect(try Self.failure(on: newer) == .newerFormat(found: Int(version) + 1, supported: Int(version)))
@@ -93,6 +91,22 @@ import Testing
     Self.bytes(trailing, [3, 0, 0, 0, version, 2, 0])
     #expect(try Self.failure(on: trailing) == .damaged)
     #expect(try agent.client().isRunning())
+  }
+
+  @Test func `a call that the agent does not know is unsupported, and its connection goes on`() throws {
+    let agent = try TestAgent()
+    defer { agent.stop(); TestAgent.remove(agent.folder) }
+    let socket = try agent.connect()
+    let unknown = AgentProtocol.highestCall + 1
+    for call in [unknown, 0, 255, unknown] {
+      Self.bytes(socket, [3, 0, 0, 0, AgentProtocol.version, call, 7])
+      #expect(try Self.failure(on: socket) == .unsupported)
+    }
+    Self.bytes(socket, [2, 0, 0, 0, AgentProtocol.version, AgentProtocol.Request.status.rawValue])
+    guard case .frame(let frame) = try socket.receive(begins: .seconds(120), whole: .seconds(120)) else {
+      Issue.record("no answer"); return
+    }
+    #expect(try frame.answerKind() == .done)
   }
 
   /// An agent of another protocol version: answers each frame as unreadable, and ends when asked to in its own version.

@@ -42,8 +42,9 @@ private struct Keys: KeySpace {
       #expect(old == nil)
       return try Sealed(Token(text: "new", expiry: later))
     }
-    #expect(try new.reveal().text == "new" && session.state() == .loggedIn("ada"))
-    #expect(try app.value(for: keys.token)?.reveal().text == "new")
+    #expect(try new.reveal().text == "new")
+    #expect(try await session.state() == .loggedIn("ada"))
+    #expect(try await app.value(for: keys.token)?.reveal().text == "new")
   }
 
   @Test func `an expired credential in the agent stands in the way of no logout and of no login`() throws {

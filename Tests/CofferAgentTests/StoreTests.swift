@@ -1,3 +1,4 @@
+import CofferClient
 import CofferTestSupport
 import CofferMemory
 import CofferPlatform

@@ -1,3 +1,4 @@
+import CofferClient
 import CofferMemory
 import CofferPlatform
 import CofferStorage

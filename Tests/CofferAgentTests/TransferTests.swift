@@ -1,3 +1,4 @@
+import CofferClient
 import CofferPlatform
 import CofferStorage
 import CofferTestSupport

@@ -23,7 +23,7 @@ struct ExitStatusTests {
     (.wrongSecret, 77), (.denied, 77), (.refused, 77), (.noVault, 78),
     (.afterFork, 2), (.moved, 2), (.noAgent, 69), (.noCredentials, 69), (.memory, 74),
     (.unsupported, 77), (.incomplete, 77), (.closureThrew, 77), (.givenUp, 77), (.unfitSecret, 77), (.lastSlot, 77),
-    (.otherVault, 77), (.unproven, 66), (.inUse, 77), (.unreachable, 75), (.loginRefused, 77),
+    (.otherVault, 77), (.unproven, 66), (.inUse, 77), (.unreachable, 75), (.loginRefused, 77), (.cancelled, 2),
   ]
 
   @Test(arguments: kinds)

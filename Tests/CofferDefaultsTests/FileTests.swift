@@ -141,6 +141,68 @@ struct FileTests {
     #expect(try folder.bytes(of: "d.plist") == Data("torn".utf8))
   }
 
+  @Test func `the next write reports a list that became garbage, and stores nothing`() throws {
+    let folder = try TemporaryFolder()
+    let store = try folder.open()
+    try store.save(.integer(1), for: "k")
+    try store.synchronize()
+    let good = try folder.bytes(of: "d.plist")
+    try folder.write("garbage", to: "d.plist")
+    #expect(untilTheNextLookIsDue())
+    let word = store.engine.state.withLock { $0.seen }
+    #expect(kind { try store.save(.integer(2), for: "k") } == .damaged)
+    #expect(kind { try store.save(.integer(2), for: "k") } == .damaged)
+    #expect(kind { try store.update("k") { (_) throws(StoreError) in .integer(2) } } == .damaged)
+    #expect(kind { _ = try store.load("k") } == .damaged)
+    #expect(store.engine.state.withLock { $0.seen } == word)
+    #expect(try folder.bytes(of: "d.plist") == Data("garbage".utf8))
+    try good.write(to: URL(filePath: folder.file("d.plist").string))
+    #expect(try store.load("k") == .integer(1))
+    try store.save(.integer(2), for: "k")
+    #expect(try folder.open(isShared: false).load("k") == .integer(2))
+  }
+
+  @Test func `a write waits for a program that is saving the list in place`() throws {
+    let folder = try TemporaryFolder()
+    let good = Mutex(Data()), reads = Mutex(0)
+    var calls = SystemCalls()
+    let real = calls
+    calls.open = { path, flags, mode in
+      guard path == folder.file("d.plist").string else { return real.open(path, flags, mode) }
+      let read = reads.withLock { reads in
+        reads += 1
+        return reads
+      }
+      // The program is at work at the first read, and done before the second.
+      if read == 1 { utimes(path, nil) }
+      if read == 2 { do { try good.withLock { $0 }.write(to: URL(filePath: path)) } catch { Issue.record(error) } }
+      return real.open(path, flags, mode)
+    }
+    let store = try folder.open(isShared: false, calls: calls)
+    try store.save(.integer(1), for: "k")
+    try store.synchronize()
+    good.withLock { $0 = PropertyList.encode(["k": .integer(1), "theirs": .integer(2)], as: .xml) }
+    try folder.write("half", to: "d.plist")
+    #expect(untilTheNextLookIsDue())
+    reads.withLock { $0 = 0 }
+    try store.save(.integer(3), for: "k")
+    #expect(try store.load(["k", "theirs"]).map(\.form) == [.integer(3), .integer(2)])
+  }
+
+  @Test(arguments: [DamagePolicy.restoreLastGood, .startEmpty])
+  func `a write repairs a list that became garbage as the policy says`(_ policy: DamagePolicy) throws {
+    let folder = try TemporaryFolder()
+    let store = try folder.open(damage: policy)
+    try store.save(.integer(1), for: "folded")
+    try store.synchronize()
+    try folder.write("garbage", to: "d.plist")
+    #expect(untilTheNextLookIsDue())
+    try store.save(.integer(2), for: "k")
+    #expect(try store.load("k") == .integer(2))
+    #expect(try store.load("folded") == (policy == .startEmpty ? nil : .integer(1)))
+    try expectQuarantine(of: "garbage", folder)
+  }
+
   private func expectQuarantine(of text: String, _ folder: TemporaryFolder) throws {
     let kept = try folder.names().filter { $0.hasPrefix("d.plist.damaged-") }
     #expect(kept.count == 1)

@@ -185,10 +185,10 @@ struct MovedFileTests {
     tool.finish()
     #expect(tool.wasKilled)
     // Before their next looks, as in a stopped process.
-    try idle.engine.writing.withLock { (writer) throws(StoreError) in writer.nextLinkCheck = .max }
+    try idle.engine.writing.withLock(busy: { idle.engine.busy }) { (writer, _) throws(StoreError) in writer.nextLinkCheck = .max }
     idle.engine.state.withLock { $0.nextLook = .max }
     try increment(idle)
-    try idle.engine.writing.withLock { (writer) throws(StoreError) in writer.nextLinkCheck = 0 }
+    try idle.engine.writing.withLock(busy: { idle.engine.busy }) { (writer, _) throws(StoreError) in writer.nextLinkCheck = 0 }
     #expect(kind { try increment(idle) } == .moved)
     #expect(untilTheNextLookIsDue())
     #expect(kind { try increment(other) } == .moved)

@@ -43,4 +43,24 @@ struct WaitingTests {
     #expect(try #require(times.max()) - #require(times.min()) < .seconds(5))
     #expect(reads > 0)
   }
+
+  @Test func `a wait for a thread that opens the same list names it and what it does`() throws {
+    let folder = try TemporaryFolder()
+    let list = folder.file("d.plist")
+    let files = try ListFiles(resolving: list, makingFolder: true)
+    let key = try EngineRegistry.Key(files)
+    let found = Mutex(""), isDone = DispatchSemaphore(value: 0)
+    _ = try EngineRegistry.open(key, .unshared, until: LockDeadline(after: .seconds(5))) { () throws(StoreError) in
+      Thread.detachNewThread {
+        do throws(StoreError) { _ = try EngineLease(list, EngineOptions(), until: LockDeadline(after: .zero)) } catch {
+          found.withLock { $0 = error.description }
+        }
+        isDone.signal()
+      }
+      isDone.wait()
+      return try DefaultsEngine(files, from: list, .unshared, until: LockDeadline(after: .seconds(5)))
+    }
+    EngineRegistry.release(key)
+    #expect(found.withLock { $0 }.contains("another thread of this process is opening the list"))
+  }
 }

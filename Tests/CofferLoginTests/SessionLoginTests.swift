@@ -29,7 +29,7 @@ import Testing
     async let waited = login.wait()
     try await server.visit(login.url)
     let oauth = Session<String>.OAuthKeys(credential: keys.token, renewal: keys.renewal)
-    try session.login(as: "ada", with: try await waited, oauth)
+    try await session.login(as: "ada", with: try await waited, oauth)
     try server.control("life", ["seconds": "3600"])
     try await poll("the token ends") { try session.state() == .expired }
 
@@ -44,10 +44,10 @@ import Testing
     let stale = try await session.token(oauth, using: client)
     let next = try await session.token(oauth, using: client, replacing: stale).reveal()
     #expect(next.access != tokens[0] && next.type.lowercased() == "bearer" && next.scope == "read")
-    #expect(try session.state() == .loggedIn("ada"))
+    #expect(try await session.state() == .loggedIn("ada"))
 
-    try session.logout()
-    #expect(try router.value(for: keys.renewal) == nil)
+    try await session.logout()
+    #expect(try await router.value(for: keys.renewal) == nil)
     await #expect(throws: StoreError.self) { try await session.token(oauth, using: client) }
   }
 
@@ -63,9 +63,9 @@ import Testing
     async let waited = login.wait()
     try await server.visit(login.url)
     let oauth = Session<String>.OAuthKeys(credential: keys.token, renewal: keys.renewal)
-    try session.login(as: "ada", with: try await waited, oauth)
+    try await session.login(as: "ada", with: try await waited, oauth)
     let first = try await session.token(oauth, using: client)
-    try router.set(Sealed("spent"), for: keys.renewal)
+    try await router.set(Sealed("spent"), for: keys.renewal)
     try server.hold(at: "/token")
     let begun = Atomic(0)
     let asking = { @Sendable () async -> StoreError.Kind? in
@@ -99,7 +99,7 @@ import Testing
     async let waited = login.wait()
     try await server.visit(login.url)
     let oauth = Session<String>.OAuthKeys(credential: keys.token, renewal: keys.renewal)
-    try session.login(as: "ada", with: try await waited, oauth)
+    try await session.login(as: "ada", with: try await waited, oauth)
     let first = try await session.token(oauth, using: client)
 
     try server.hold(at: "/token")

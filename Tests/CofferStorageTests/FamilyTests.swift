@@ -58,8 +58,8 @@ import Testing
     let app = try StorageRouter.inMemory(keys: keys)
     var changes = try app.changes(of: keys.limits["a"]).makeAsyncIterator()
     #expect(try await changes.next()?.get() == 100)
-    try app.set(1, for: keys.limits["b"])
-    try app.set(2, for: keys.limits["a"])
+    try await app.set(1, for: keys.limits["b"])
+    try await app.set(2, for: keys.limits["a"])
     #expect(try await changes.next()?.get() == 2)
   }
 

@@ -69,8 +69,8 @@ private struct Keys: KeySpace {
         let subscription = try standard.changes.subscribe { event in told.withLock { $0.append(event) } }
         defer { subscription.cancel() }
         let app = try StorageRouter(plain: standard, vault: MemoryStore<Vault>(), keys: Keys())
-        try app.set("large", for: Keys().size)
-        try app.close()
+        try await app.set("large", for: Keys().size)
+        try await app.close()
         let stored = try PropertyListSerialization.propertyList(from: Data(contentsOf: list), format: nil) as? [String: Any]
         #expect(stored?["size"] as? String == "large")
         try standard.save(.string("small"), for: "size")

@@ -1,32 +1,57 @@
 import Coffer
-import Dispatch
+import CofferPlatform
+import CofferStorage
+import CofferTestSupport
 import Foundation
+import Synchronization
 import Testing
 
 @Suite struct BlockingTests {
-  private let stores = DispatchQueue(label: "com.example.app.stores")
-
-  func stored<Value: Sendable>(_ body: @escaping @Sendable () throws -> Value) async throws -> Value {
-    try await withCheckedThrowingContinuation { continuation in
-      stores.async { continuation.resume(with: Result { try body() }) }
-    }
-  }
-
   private static func article(_ name: String) throws -> String {
     let path = #filePath.replacing("Tests/CofferTests/BlockingTests.swift", with: "Sources/Coffer/Coffer.docc/\(name).md")
     return try String(contentsOfFile: path, encoding: .utf8)
   }
 
-  private static func lines(of text: String) -> [String] {
-    text.split(separator: "\n").map { $0.trimmingCharacters(in: .whitespaces) }
+  /// The article's code. It compiles.
+  private func shown(_ app: StorageRouter, _ keys: SessionKeySpace, _ token: Sealed<String>) async throws {
+    try await app.set("dark", for: keys.theme)
+    try await app.set(token, for: keys.token, within: .seconds(1))
+    let theme = try app.value(for: keys.theme)
+    #expect(theme == "dark")
+    func remember(_ theme: String) throws { try app.set(theme, for: keys.theme) }
+    try remember("light")
   }
 
-  @Test func `the article's code is this file's`() throws {
-    let block = try #require(
-      Self.article("Blocking").components(separatedBy: "```swift\n").last?.components(separatedBy: "```").first)
-    let source = Self.lines(of: try String(contentsOfFile: #filePath, encoding: .utf8))
-    for line in Self.lines(of: block) where !line.hasPrefix("let stores") { #expect(source.contains(line), "\(line)") }
+  @Test func `the article's code is this file's, and works`() async throws {
+    let source = try String(contentsOfFile: #filePath, encoding: .utf8)
+    let blocks = try Self.article("Blocking").components(separatedBy: "```swift\n").dropFirst()
+    #expect(blocks.count == 2)
+    for line in blocks.flatMap({ $0.components(separatedBy: "```")[0].split(separator: "\n") }) {
+      #expect(source.contains(line), "\(line)")
+    }
     #expect(try Self.article("Coffer").contains("<doc:Blocking>"))
+    let home = try SessionHome()
+    try await shown(home.open().app, home.keys, Sealed("secret"))
+  }
+
+  /// The writers' lock of the domain of `home`, as another process would hold it.
+  private struct Held: ~Copyable {
+    let descriptor: Int32
+    let journal: String
+
+    init(_ home: SessionHome) {
+      journal = home.places.defaults.appending(".app.plist.coffer").string
+      descriptor = open(journal, O_RDWR | O_CLOEXEC)
+      #expect(descriptor >= 0 && flock(descriptor, LOCK_EX | LOCK_NB) == 0)
+    }
+
+    deinit { close(descriptor) }
+    func release() { flock(descriptor, LOCK_UN) }
+  }
+
+  private static func kind(_ body: () async throws -> Void) async -> StoreError.Kind? {
+    do { try await body() } catch { return (error as? StoreError)?.kind }
+    return nil
   }
 
   @Test func `while the writers' lock is held elsewhere, reads, secrets and observers go on, and a write waits for it`()
@@ -34,23 +59,127 @@ import Testing
   {
     let home = try SessionHome(), keys = home.keys
     let (app, _) = try home.open()
-    try app.set("dark", for: keys.theme)
-    let descriptor = open(home.places.defaults.appending(".app.plist.coffer").string, O_RDWR | O_CLOEXEC)
-    #expect(descriptor >= 0 && flock(descriptor, LOCK_EX | LOCK_NB) == 0)
+    try await app.set("dark", for: keys.theme)
+    let held = Held(home)
     #expect(try app.value(for: keys.theme) == "dark")
-    try app.set(Sealed("secret"), for: keys.device)
-    #expect(try app.value(for: keys.device)?.reveal() == "secret")
+    try await app.set(Sealed("secret"), for: keys.device)
+    #expect(try await app.value(for: keys.device)?.reveal() == "secret")
     let owner = Counter(), seen = Counter()
     try app.observe(keys.theme, owner: owner) { _ in seen.next() }
     #expect(seen.value == 1)
-    async let write: Void = stored {
-      try app.set("light", for: keys.theme)
-    }
+    async let write: Void = app.set("light", for: keys.theme)
+    try await poll("it waits") { CallQueues.threads > 0 }
     #expect(try app.value(for: keys.theme) == "dark")
-    flock(descriptor, LOCK_UN)
+    held.release()
     try await write
     #expect(try app.value(for: keys.theme) == "light")
-    close(descriptor)
-    try await stored { try app.set("dark", for: keys.theme) }
+  }
+
+  @MainActor @Test func `a call that need not wait runs where its caller is`() async throws {
+    let home = try SessionHome(), keys = home.keys
+    let (app, _) = try home.open()
+    let seen = Mutex<[Bool]>([])
+    let here = pthread_self()
+    try await app.update(keys.theme) { theme in
+      seen.withLock { $0.append(pthread_self() == here) }
+      theme = "dark"
+    }
+    let theme = try await app.transaction { transaction in
+      seen.withLock { $0.append(pthread_self() == here) }
+      try transaction.set("light", for: keys.theme)
+      return try transaction.value(for: keys.theme)
+    }
+    #expect(theme == "light")
+    #expect(seen.withLock { $0 } == [true, true])
+  }
+
+  @Test func `more waiting writes than processors leave Swift's threads to others`() async throws {
+    let home = try SessionHome(), keys = home.keys
+    let (app, _) = try home.open()
+    try await app.set("dark", for: keys.theme)
+    let held = Held(home)
+    let count = 8 * ProcessInfo.processInfo.activeProcessorCount
+    try await withThrowingTaskGroup { group in
+      for number in 0..<count { group.addTask { try await app.set("\(number)", for: keys.theme, within: .seconds(120)) } }
+      try await poll("all but one wait") { CallQueues.waiting(at: held.journal) == count - 1 }
+      await withTaskGroup { others in
+        for _ in 0..<1000 { others.addTask { await Task.yield() } }
+      }
+      #expect(try app.value(for: keys.theme) == "dark")
+      held.release()
+      try await group.waitForAll()
+    }
+  }
+
+  @Test func `cancellation, closing and a limit end a wait, and nothing has changed`() async throws {
+    let home = try SessionHome(), keys = home.keys
+    let (app, _) = try home.open()
+    try await app.set("dark", for: keys.theme)
+    let held = Held(home)
+    #expect(await Self.kind { try await app.set("late", for: keys.theme, within: .milliseconds(1)) } == .busy)
+    // The first runs, and waits for the lock; the second waits for the first.
+    for _ in 0..<2 {
+      let tasks = (0..<2).map { _ in
+        Task { await Self.kind { try await app.set("cancelled", for: keys.theme, within: .seconds(120)) } }
+      }
+      try await poll("one waits") { CallQueues.waiting(at: held.journal) == 1 }
+      for task in tasks { task.cancel() }
+      for task in tasks { #expect(await task.value == .cancelled) }
+    }
+    let tasks = (0..<2).map { _ in
+      Task { await Self.kind { try await app.set("closed", for: keys.theme, within: .seconds(120)) } }
+    }
+    try await poll("one waits") { CallQueues.waiting(at: held.journal) == 1 }
+    let closing = Task { await Self.kind { try await app.close() } }
+    for task in tasks { #expect(await task.value == .closed) }
+    held.release()
+    #expect(await closing.value == nil)
+    #expect(try home.open().app.value(for: keys.theme) == "dark")
+  }
+
+  @Test func `a transaction over both stores waits for a lock as a whole, and its end leaves neither changed`() async throws {
+    let home = try SessionHome(), keys = home.keys
+    let (app, _) = try home.open()
+    try await app.set("dark", for: keys.theme)
+    let held = Held(home)
+    let body: @Sendable (Transaction) throws -> Void = { transaction in
+      try transaction.set("light", for: keys.theme)
+      try transaction.set(Sealed("secret"), for: keys.device)
+    }
+    let cancelled = Task { await Self.kind { try await app.transaction(body) } }
+    try await poll("it waits") { CallQueues.threads > 0 }
+    cancelled.cancel()
+    #expect(await cancelled.value == .cancelled)
+    #expect(try await !app.contains(keys.device))
+    async let made: Void = app.transaction(body)
+    held.release()
+    try await made
+    let (theme, device) = try await app.values(keys.theme, keys.device)
+    #expect(theme == "light")
+    #expect(try device?.reveal() == "secret")
+  }
+
+  @Test func `an open vault, its handles and a session have asynchronous forms`() async throws {
+    let home = try SessionHome(), keys = home.keys
+    var vault = try await LockedVault.open(home.places.vault, options: home.places.vaultOptions).unlock(with: home.credentials())
+    let name = try ItemName(service: "other", account: "a")
+    let bytes: [UInt8] = [1, 2, 3]
+    let secret = try bytes.span.bytes.withUnsafeBytes { try SecretBytes(copying: $0) }
+    try await vault.set(secret, for: name)
+    #expect(try await vault.get(name) != nil)
+    #expect(try await vault.list(service: "other").count == 1)
+    #expect(try await vault.perform { (vault) throws(StoreError) in try vault.logLength() } > 0)
+    #expect(try await vault.remove(name))
+    vault = try await vault.lock().unlock(with: home.credentials())
+    #expect(try await vault.item(name) == nil)
+    let app = try StorageRouter.open("app", keys: keys, vault: vault, places: home.places)
+    let session = try home.session(app)
+    try await session.login(as: "ada") { try $0.set(Sealed("token"), for: keys.token) }
+    #expect(try await session.state() == .loggedIn("ada"))
+    try await session.logout()
+    #expect(try await session.state() == .loggedOut)
+    try await app.synchronize()
+    try await app.close()
+    #expect(await Self.kind { try await app.set("late", for: keys.theme) } == .closed)
   }
 }

@@ -52,15 +52,15 @@ import Testing
     } onChange: {
       changes.add()
     }
-    try app.set("dark", for: keys.theme)
+    try await app.set("dark", for: keys.theme)
     try await poll("this process's") { theme.value == "dark" && changes.count == 1 }
-    try app.synchronize()
+    try await app.synchronize()
     // Another program writes the list, as Foundation does: a new file in its place.
     let list = places.propertyList(of: "com.example.app").string
     let text = try String(contentsOfFile: list, encoding: .utf8).replacing("dark", with: "sepia")
     try Data(text.utf8).write(to: URL(filePath: list), options: .atomic)
     try await poll("another program's") { theme.value == "sepia" }
-    try app.close()
+    try await app.close()
   }
 
   @Test
@@ -99,7 +99,7 @@ import Testing
       #expect(theme.value == "dark")
     }
     #expect(gone == nil)
-    try app.set("light", for: keys.theme)
+    try await app.set("light", for: keys.theme)
     await Task.yield()
   }
 }

@@ -33,18 +33,18 @@ internal import Testing
   @Test func `it is followed there, also when a program that may write moves it`() async throws {
     let bench = try Bench()
     let defaults = try bench.defaults()
-    try defaults.setValue(1, forKey: "count")
+    try await defaults.setValue(1, forKey: "count")
     let key = StorageKey("launches", default: 0).renamed(from: "count")
     let app = try reader(bench, Space(key))
     var values = try app.changes(of: key).makeAsyncIterator()
     #expect(try await values.next()?.get() == 1)
-    try defaults.setValue(2, forKey: "count")
+    try await defaults.setValue(2, forKey: "count")
     #expect(try await values.next()?.get() == 2)
     let writer = try bench.app(Space(key))
     #expect(writer.migrations.done.map(\.change) == [.renamed(from: "count")])
-    try writer.set(3, for: key)
+    try await writer.set(3, for: key)
     #expect(try app.value(for: key) == 3)
-    try app.close()
+    try await app.close()
   }
 
   @Test func `of what could be read there, overrides come first, then the key's own name, then the former ones`() throws {

@@ -31,6 +31,19 @@ enum Compiler {
     }
   }
 
+  /// Builds a program of the one file `main.swift` in `folder`, which depends on the product `Coffer`.
+  static func build(_ name: String, in folder: URL) throws -> URL {
+    let build = try buildFolder(), program = folder.appending(path: name)
+    // This program of the package has the same dependency. Relative names are the build's.
+    let list = try String(contentsOf: build.appending(path: "CofferExample.product/Objects.LinkFileList"), encoding: .utf8)
+    let objects = list.split(separator: "\n").map { $0.trimmingCharacters(in: ["'", "\""]) }
+      .filter { !$0.contains("/CofferExample.build/") }
+    let files = ["-o", program.path(), folder.appending(path: "main.swift").path()] + objects
+    let output = try run(arguments().filter { $0 != "-parse-as-library" } + files + ["-lsodium", "-lsqlite3"])
+    guard FileManager.default.isExecutableFile(atPath: program.path()) else { throw Failure(description: output) }
+    return program
+  }
+
   private static func arguments() throws -> [String] {
     let build = try buildFolder()
     let modules = build.appending(path: "Modules").path()

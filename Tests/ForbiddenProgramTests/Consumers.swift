@@ -11,7 +11,7 @@ struct Consumer: Sendable {
     self.body = body
   }
 
-  static let all = [application, vault, defaults, values, store, agent, foundation, postgres, tests, handlers, login]
+  static let all = [application, vault, defaults, values, store, agent, client, foundation, postgres, tests, handlers, login]
 
   private static let postgres = Consumer(
     "CofferPostgres",
@@ -191,6 +191,21 @@ struct Consumer: Sendable {
         let store = try AgentStore(service: "app", vault: .file(vault), client: client)
         _ = try store.value(for: StorageKey("token", secret: String.self))
         return try client.get(ItemName(service: "smtp", account: "ada"))
+      }
+    """)
+
+  private static let client = Consumer(
+    "CofferClient",
+    """
+      static func use(_ passphrase: SecretBuffer) async throws -> Int {
+        let agent: AgentConnection = try .standard()
+        if try await agent.isLocked() { try await agent.unlock(with: [.passphrase(passphrase)], idle: 60) }
+        let item = AgentItem(service: "smtp", account: "ada")
+        do throws(ClientError) { try await agent.set(SecretBuffer("v"), for: item, replacing: false) } catch {
+          guard error.kind == .alreadyExists else { throw error }
+        }
+        for try await moment: AgentConnection.Moment in agent.changes() where moment.vault == nil { break }
+        return try await agent.value(of: item)?.withBytes { bytes in bytes.byteCount } ?? 0
       }
     """)
 

@@ -53,6 +53,21 @@ struct ForbiddenProgram: Sendable, CustomStringConvertible {
       sentence: "has no member 'lanches'",
       allowed: "static func f(_ app: StorageRouter) throws { _ = try app.value(for: keys.launches) }"),
     ForbiddenProgram(
+      "a misspelled key in asynchronous code",
+      forbidden: "static func f(_ app: StorageRouter) async throws { _ = try await app.value(for: keys.tokn) }",
+      sentence: "has no member 'tokn'",
+      allowed: "static func f(_ app: StorageRouter) async throws { _ = try await app.value(for: keys.token) }"),
+    ForbiddenProgram(
+      "a name in place of a key",
+      forbidden: #"static func f(_ app: StorageRouter) throws { _ = try app.value(for: "theme") }"#,
+      sentence: "declare a key in a key space, and give that: app.value(for: keys.theme)",
+      allowed: "static func f(_ app: StorageRouter) throws { _ = try app.value(for: keys.theme) }"),
+    ForbiddenProgram(
+      "a call that may wait without await in asynchronous code",
+      forbidden: "static func f(_ app: StorageRouter) async throws { try app.set(3, for: keys.launches) }",
+      sentence: "expression is 'async' but is not marked with 'await'",
+      allowed: "static func f(_ app: StorageRouter) async throws { try await app.set(3, for: keys.launches) }"),
+    ForbiddenProgram(
       "a second declaration of a key in a space",
       forbidden: #"struct Twice: KeySpace { let a = StorageKey("a", default: 1); let a = StorageKey("b", default: 1) }"#,
       sentence: "invalid redeclaration of 'a'",

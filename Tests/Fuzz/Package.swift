@@ -59,10 +59,12 @@ let package = Package(
         "CofferVaultFormat", "CofferVaultRows", "CofferStorage", "CofferMemory", "CofferPlatform", system, logging,
       ],
       swiftSettings: watched),
+    .target(name: "CofferClient", dependencies: ["CCofferPlatform"], swiftSettings: watched),
     .target(
       name: "CofferAgent",
       dependencies: [
-        "CofferVault", "CofferVaultFormat", "CofferVaultRows", "CofferStorage", "CofferMemory", "CofferPlatform", system,
+        "CofferClient", "CofferVault", "CofferVaultFormat", "CofferVaultRows", "CofferStorage", "CofferMemory", "CofferPlatform",
+        system,
       ],
       swiftSettings: watched),
     .target(
@@ -119,7 +121,8 @@ let package = Package(
     program(
       "Vault",
       [
-        "CofferAgent", "CofferVault", "CofferVaultFormat", "CofferVaultRows", "CofferStorage", "CofferMemory", "CofferPlatform",
+        "CofferAgent", "CofferClient", "CofferVault", "CofferVaultFormat", "CofferVaultRows", "CofferStorage", "CofferMemory",
+        "CofferPlatform",
       ]),
     program(
       "Postgres",

@@ -32,6 +32,14 @@ int coffer_wipe_on_fork(void *p, size_t n);
 void *coffer_map_file(int fd, size_t size, bool writable);
 void coffer_unmap_file(void *base, size_t size);
 
+/// `size` zero bytes on pages of their own, out of core dumps and wiped in a forked child, whose last byte is 1 until then.
+/// `locked` says whether they are locked against swapping, which RLIMIT_MEMLOCK bounds. NULL with errno.
+void *coffer_map_secret(size_t size, bool *locked);
+/// Wipes and unmaps them.
+void coffer_unmap_secret(void *base, size_t size);
+/// Whether they are still there, and not in a forked child.
+bool coffer_secret_is_intact(const void *base, size_t size);
+
 int coffer_exclude_from_core(void *p, size_t n);
 
 /// No core dump (RLIMIT_CORE 0, not dumpable), which also closes /proc/PID/mem and ptrace to other processes of this user.
@@ -114,6 +122,14 @@ static inline void coffer_set_inside_closure(bool inside) { coffer_closure_mark 
 extern _Thread_local uint64_t coffer_transaction_mark;
 static inline uint64_t coffer_transaction_router(void) { return coffer_transaction_mark; }
 static inline void coffer_set_transaction_router(uint64_t router) { coffer_transaction_mark = router; }
+
+/// How calls on this thread may wait: see Waiting.swift. Both are NULL for synchronous calls.
+extern _Thread_local void *coffer_attempt_mark;
+static inline void *coffer_attempt(void) { return coffer_attempt_mark; }
+static inline void coffer_set_attempt(void *attempt) { coffer_attempt_mark = attempt; }
+extern _Thread_local void *coffer_call_mark;
+static inline void *coffer_call(void) { return coffer_call_mark; }
+static inline void coffer_set_call(void *call) { coffer_call_mark = call; }
 
 /// A number of this thread, from 1, consecutive in the order of the threads' first use.
 extern _Thread_local uint32_t coffer_thread_mark;

@@ -5,12 +5,16 @@ internal import CofferVaultRows
 internal import Synchronization
 internal import SystemPackage
 
-/// Lets one task refresh at a time, without a lock file.
-final class RefreshGate: Sendable {
-  private let isTaken = Atomic<Bool>(false)
+/// Lets one task of the process refresh a credential at a time, without a lock file. All sessions of a router share it.
+struct RefreshGate: Hashable, Sendable {
+  private static let taken = Mutex<Set<RefreshGate>>([])
 
-  func tryEnter() -> Bool { !isTaken.exchange(true, ordering: .acquiring) }
-  func leave() { isTaken.store(false, ordering: .releasing) }
+  let router: ObjectIdentifier
+  /// Empty for all credentials of the router.
+  let credential: String
+
+  func tryEnter() -> Bool { Self.taken.withLock { $0.insert(self).inserted } }
+  func leave() { Self.taken.withLock { _ = $0.remove(self) } }
 }
 
 /// A turn to refresh, released by ``end()`` or the death of the process.
@@ -30,11 +34,16 @@ package struct RefreshTurn: Sendable {
   /// - Throws: ``/CofferPlatform/StoreError/Kind/busy`` when others keep it past `limit`; the errors of opening the file;
   ///   `CancellationError`.
   static func take(
-    at path: FilePath?, of vault: VaultPlace, _ gate: RefreshGate, within limit: Duration
+    at path: FilePath?, of vault: VaultPlace, _ gate: RefreshGate?, within limit: Duration
   ) async throws -> RefreshTurn {
-    var wait = Wait(path: path, vault: vault, gate: gate, limit: limit)
+    var wait = Wait(path: path, gate: gate, limit: limit)
     while true {
-      switch try wait.next() {
+      let turn =
+        if path == nil, vault.isOnKnownServer {
+          try await CallQueues.run(at: "turn at \(vault)", within: nil) { () throws(StoreError) in try attempt(path, vault, gate)
+          }
+        } else { try attempt(path, vault, gate) }
+      switch try wait.next(turn) {
       case .turn(let turn): return turn
       case .pause(let pause): try await Task.sleep(for: pause)
       }
@@ -46,9 +55,9 @@ package struct RefreshTurn: Sendable {
   /// - Throws: ``/CofferPlatform/StoreError/Kind/busy`` when others keep it past `limit`; the errors of opening the file.
   package static func take(for key: String, beside place: VaultPlace, within limit: Duration) throws(StoreError) -> RefreshTurn {
     let path = try place.path.flatMap { (vault) throws(StoreError) in try RefreshLockFile.path(for: key, of: "", beside: vault) }
-    var wait = Wait(path: path, vault: place, gate: RefreshGate(), limit: limit)
+    var wait = Wait(path: path, gate: nil, limit: limit)
     while true {
-      switch try wait.next() {
+      switch try wait.next(attempt(path, place, wait.gate)) {
       case .turn(let turn): return turn
       case .pause(let pause): usleep(UInt32(pause / .microseconds(1)))
       }
@@ -60,21 +69,20 @@ package struct RefreshTurn: Sendable {
     enum Outcome { case turn(RefreshTurn), pause(Duration) }
 
     let path: FilePath?
-    let vault: VaultPlace
-    let gate: RefreshGate
+    let gate: RefreshGate?
     let limit: Duration
     private let deadline: ContinuousClock.Instant
     // Milliseconds. A renewal's round trip takes about 100 ms, so these pauses cost next to nothing.
     private var longest = 5.0
     private static let longestOfAll = 50.0
 
-    init(path: FilePath?, vault: VaultPlace, gate: RefreshGate, limit: Duration) {
-      (self.path, self.vault, self.gate, self.limit) = (path, vault, gate, limit)
+    init(path: FilePath?, gate: RefreshGate?, limit: Duration) {
+      (self.path, self.gate, self.limit) = (path, gate, limit)
       deadline = .now + limit
     }
 
-    mutating func next() throws(StoreError) -> Outcome {
-      if let turn = try RefreshTurn.attempt(path, vault, gate) {
+    mutating func next(_ turn: RefreshTurn?) throws(StoreError) -> Outcome {
+      if let turn {
         if turn.isAlone(at: path) { return .turn(turn) }
         turn.end()
       }
@@ -91,19 +99,19 @@ package struct RefreshTurn: Sendable {
   }
 
   private static func attempt(
-    _ path: FilePath?, _ vault: VaultPlace, _ gate: RefreshGate
+    _ path: FilePath?, _ vault: VaultPlace, _ gate: RefreshGate?
   ) throws(StoreError) -> RefreshTurn? {
     if let path { return try DescriptorLock.take(path).map { RefreshTurn(lock: $0) } }
     // Ask no server while this process has the turn.
-    guard gate.tryEnter() else { return nil }
+    guard gate?.tryEnter() ?? true else { return nil }
     guard vault.isOnKnownServer else { return RefreshTurn(gate: gate) }
     do throws(StoreError) {
       if let turn = try vault.serverTurn() { return RefreshTurn(gate: gate, turn: turn) }
     } catch {
-      gate.leave()
+      gate?.leave()
       throw error
     }
-    gate.leave()
+    gate?.leave()
     return nil
   }
 
@@ -111,6 +119,12 @@ package struct RefreshTurn: Sendable {
   func isAlone(at path: FilePath?) -> Bool {
     guard let lock, let path else { return true }
     return lock.isStill(path)
+  }
+
+  /// Ends a turn at a server on a thread of its own, for asynchronous code.
+  func endAside() {
+    guard turn != nil else { return end() }
+    do throws(StoreError) { try DetachedThread.start(stackBytes: 1 << 20, place: "turn") { end() } } catch { end() }
   }
 
   package func end() {

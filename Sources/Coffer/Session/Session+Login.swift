@@ -1,4 +1,4 @@
-internal import CofferPlatform
+public import CofferPlatform
 public import CofferStorage
 
 extension Session {
@@ -11,7 +11,7 @@ extension Session {
   ///   `StorageRouter.transaction(_:)`; the error of `body`. Nothing has changed then.
   public func login(as user: User, _ body: (Transaction) throws -> Void) throws {
     try router.transaction { transaction in
-      try transaction.endSession()
+      try transaction.endSession(of: member)
       try keys.setUser(transaction, user)
       try body(transaction)
       guard try keys.hasCredential(transaction) else {
@@ -26,12 +26,38 @@ extension Session {
   /// Logs out: one step removes every key declared with `endsWithSession()` from both stores, or none. This includes keys of
   /// other programs: vault items carry the mark in their sealed metadata, and the domain lists plain keys.
   ///
+  /// A session of a ``SessionFamily`` ends for its own user only: the members with that name leave all families declared with
+  /// `endsWithSession()`.
+  ///
   /// Nothing happens without a login. A refresh under way in any process finds the credential gone and stores nothing.
   ///
   /// - Throws: ``/CofferPlatform/StoreError/Kind/locked`` while the vault is locked, with nothing changed; the errors of
   ///   `StorageRouter.transaction(_:)`.
   public func logout() throws {
-    try router.transaction { try $0.endSession() }
+    try router.transaction { try $0.endSession(of: member) }
     router.finishScrubbing()
+  }
+}
+
+// In asynchronous code the compiler takes these. They throw the errors of the synchronous forms; `.cancelled` if the task is
+// cancelled during a wait, and `.closed` if the router is closed then. Nothing has changed after these two.
+extension Session {
+  /// The asynchronous form of ``login(as:_:)``. `body` runs on another thread than the caller's.
+  nonisolated(nonsending) public func login(
+    as user: User, within limit: Duration? = nil, _ body: @escaping @Sendable (Transaction) throws -> Void
+  ) async throws {
+    try await CallQueues.callClosure(at: router.vault.place, within: limit, of: router.id) {
+      try self.login(as: user, body)
+    }
+  }
+
+  /// The asynchronous form of ``logout()``.
+  nonisolated(nonsending) public func logout(within limit: Duration? = nil) async throws {
+    try await CallQueues.callClosure(at: router.vault.place, within: limit, of: router.id) { try self.logout() }
+  }
+
+  /// The asynchronous form of ``state()``.
+  nonisolated(nonsending) public func state(within limit: Duration? = nil) async throws(StoreError) -> State {
+    try await CallQueues.call(within: limit, of: router.id, isRead: true) { () throws(StoreError) in try self.state() }
   }
 }

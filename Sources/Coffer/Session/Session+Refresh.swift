@@ -21,9 +21,9 @@ extension Session {
   ///   - renew: gets the present credential, or nil for an expired one, and returns a new one. The vault hands out no expired
   ///     values: keep what renews one under its own key. At the limit `renew` is cancelled, and its later result is dropped.
   /// - Returns: the credential that now stands.
-  /// - Throws: `StoreError` `.notFound` without a login; `.conflict` when another login came between; `.busy` at the limit;
-  ///   `.locked`; `.readOnly` and `.denied` if the vault's folder cannot be written; the error of `renew`. The credential is
-  ///   unchanged then.
+  /// - Throws: `StoreError` `.notFound` without a login; `.refused` for another user's key in a session of a family;
+  ///   `.conflict` when another login came between; `.busy` at the limit; `.locked`; `.readOnly` and `.denied` if the vault's
+  ///   folder cannot be written; the error of `renew`. The credential is unchanged then.
   public func refresh<Credential>(
     _ key: StorageKey<Sealed<Credential>?, Vault>, replacing stale: Sealed<Credential>? = nil,
     within limit: Duration = longestRefresh,
@@ -32,11 +32,14 @@ extension Session {
     switch try await begin(key, replacing: stale, within: limit) {
     case .renewed(let credential): return credential
     case .turn(let turn, let old, let present):
-      defer { turn.end() }
+      defer { turn.endAside() }
+      let timing = Measure.begin(.renewal)
+      defer { timing?.end() }
       let new = try await Deadline.run(within: limit, key: key.name, cure: "try again; nothing was stored") {
         try await renew(old)
       }
-      return try settle(new, key, replacing: present)
+      // In a task of its own: a cancellation must not lose what the server has given out.
+      return try await Task { try await settle(new, key, replacing: present) }.value
     }
   }
 
@@ -54,8 +57,10 @@ extension Session {
     case .renewed(let credential): return credential
     case .turn(let turn, let old, let present):
       let work = Task { () async throws -> Sealed<Credential> in
-        defer { turn.end() }
-        return try settle(try await renew(old), key, replacing: present)
+        defer { turn.endAside() }
+        let timing = Measure.begin(.renewal)
+        defer { timing?.end() }
+        return try await settle(try await renew(old), key, replacing: present)
       }
       return try await Deadline.run(within: limit, key: key.name, cure: "try again; the renewal goes on") { try await work.value }
     }
@@ -71,22 +76,33 @@ extension Session {
   private func begin<Credential>(
     _ key: StorageKey<Sealed<Credential>?, Vault>, replacing stale: Sealed<Credential>?, within limit: Duration
   ) async throws -> Beginning<Credential> {
-    do throws(StoreError) { try router.admit(key) } catch {
-      // An expired value is not moved, and stays under a former name until it is replaced.
-      guard error.kind == .expired || error.kind == .clockBehind else { throw error }
+    guard member.map({ (router.keys.declaration(of: key.name)?.name ?? "") + $0 == key.name }) ?? true else {
+      throw StoreError(
+        .refused, "the key of another user", key: key.name, cure: "use the family's member of the session's user")
     }
-    let asked = try versions(of: key)
+    let asked = try await CallQueues.call(within: nil, isRead: true) { () throws(StoreError) in
+      do throws(StoreError) { try self.router.admit(key) } catch {
+        // An expired value is not moved, and stays under a former name until it is replaced.
+        guard error.kind == .expired || error.kind == .clockBehind else { throw error }
+      }
+      return try self.versions(of: key)
+    }
     let lockFile = try RefreshLockFile.path(for: key.name, in: router)
+    let vault = VaultPlace(router.vault.place)
+    // A server has one turn for all credentials of a vault.
+    let gate = RefreshGate(router: ObjectIdentifier(router), credential: vault.isOnKnownServer ? "" : key.name)
     while true {
-      let turn = try await RefreshTurn.take(at: lockFile, of: VaultPlace(router.vault.place), gate, within: limit)
+      let turn = try await RefreshTurn.take(at: lockFile, of: vault, gate, within: limit)
       var isHandedOn = false
-      defer { if !isHandedOn { turn.end() } }
-      let present = try versions(of: key)
-      let old = try live(key)
-      if let old, present != asked || stale != old { return .renewed(old) }
+      defer { if !isHandedOn { turn.endAside() } }
+      let (present, old, after) = try await CallQueues.call(within: nil, isRead: true) { () throws(StoreError) in
+        let present = try self.versions(of: key), old = try self.live(key)
+        return (present, old, try old != nil && (present != asked || stale != old) ? nil : self.versions(of: key))
+      }
+      if after == nil, let old { return .renewed(old) }
       // A value stored before this check is no login during the renewal. Last before the server is asked: if the file is
       // gone, another process has a turn too.
-      guard try versions(of: key) == present, turn.isAlone(at: lockFile) else { continue }
+      guard after == present, turn.isAlone(at: lockFile) else { continue }
       isHandedOn = true
       return .turn(turn, old: old, present: present)
     }
@@ -95,11 +111,13 @@ extension Session {
   /// Stores the server's answer in place of `present`.
   private func settle<Credential>(
     _ new: Sealed<Credential>, _ key: StorageKey<Sealed<Credential>?, Vault>, replacing present: [RecordVersion]
-  ) throws -> Sealed<Credential> {
-    try store(new, key, replacing: present)
-    if let stored = try live(key) { return stored }
-    _ = try versions(of: key)
-    return new
+  ) async throws(StoreError) -> Sealed<Credential> {
+    try await CallQueues.run(at: router.vault.place, within: nil) { () throws(StoreError) in
+      try self.store(new, key, replacing: present)
+      if let stored = try self.live(key) { return stored }
+      _ = try self.versions(of: key)
+      return new
+    }
   }
 
   /// The credential, unless it has expired.
@@ -117,8 +135,8 @@ extension Session {
 
   private func store<Credential>(
     _ new: Sealed<Credential>, _ key: StorageKey<Sealed<Credential>?, Vault>, replacing old: [RecordVersion]
-  ) throws {
-    try router.transaction { transaction in
+  ) throws(StoreError) {
+    try router.transaction { (transaction) throws(StoreError) in
       let present = try versions(of: key)
       guard present == old else {
         throw StoreError(

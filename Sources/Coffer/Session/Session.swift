@@ -24,7 +24,8 @@ public final class Session<User: Sendable>: Sendable {
   package let router: StorageRouter
   let keys: SessionKeys<User>
   let clock: SessionTime
-  let gate = RefreshGate()
+  /// Whose session it is, of a ``SessionFamily``; nil for the only session of the router.
+  let member: String?
 
   /// The session of a router.
   ///
@@ -35,19 +36,21 @@ public final class Session<User: Sendable>: Sendable {
   ///   - clock: the clock; the system's by default.
   /// - Throws: `StoreError` `.undeclared` for a key that the router does not know; `.incomplete` for one without
   ///   `endsWithSession()`, which a logout would leave behind.
-  public init<UserRoute, Credential>(
+  public convenience init<UserRoute, Credential>(
     _ router: StorageRouter, user: StorageKey<User?, UserRoute>, credential: StorageKey<Sealed<Credential>?, Vault>,
     clock: SessionClock = .system
   ) throws(StoreError) {
-    try Self.check(user, router)
-    try Self.check(credential, router)
-    self.router = router
-    keys = SessionKeys(router, user, credential)
-    self.clock = SessionTime(clock)
+    try Self.check(user, isDeclared: router.declares(user), router)
+    try Self.check(credential, isDeclared: router.declares(credential), router)
+    self.init(router, SessionKeys(router, user, credential), SessionTime(clock), member: nil)
   }
 
-  private static func check<Value, R>(_ key: StorageKey<Value, R>, _ router: StorageRouter) throws(StoreError) {
-    guard router.declares(key) else { throw router.undeclared(key) }
+  init(_ router: StorageRouter, _ keys: SessionKeys<User>, _ clock: SessionTime, member: String?) {
+    (self.router, self.keys, self.clock, self.member) = (router, keys, clock, member)
+  }
+
+  static func check(_ key: any DeclaredKey, isDeclared: Bool, _ router: StorageRouter) throws(StoreError) {
+    guard isDeclared else { throw router.undeclared(key) }
     guard key.traits.endsWithSession else {
       throw StoreError(
         .incomplete, "a key of the session that a logout would leave behind; declared at \(key.site)", key: key.name,

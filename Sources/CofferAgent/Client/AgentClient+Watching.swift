@@ -1,3 +1,4 @@
+internal import CofferClient
 package import CofferPlatform
 internal import CofferVault
 

@@ -1,3 +1,4 @@
+internal import CofferClient
 internal import CofferMemory
 public import CofferPlatform
 internal import CofferStorage
@@ -11,8 +12,9 @@ public import SystemPackage
 /// is running). Without an answer, a change throws ``/CofferPlatform/StoreError/Kind/outcomeUnknown``, any other request
 /// ``/CofferPlatform/StoreError/Kind/busy``. Failures at this end, such as exhausted memory, keep their kind.
 public final class AgentClient: Sendable {
-  private let line: AgentLine
-  var place: AgentPlace { line.place }
+  let place: AgentPlace
+  private let greeting: Greeting
+  private let line: AgentLine<SecretBytes>
 
   /// The limit for an unlock: the agent hashes one passphrase of a user at a time, and a turn may take 30 s to come.
   static let unlockTime = Duration.seconds(120)
@@ -26,35 +28,38 @@ public final class AgentClient: Sendable {
   ///     invitations, which it checks before each answer from the vault. It uses its own pins.
   ///   - known: further invitations, as from an identity's file: those to other vaults do not count.
   public convenience init(folder: FilePath, vault: VaultPlace, options: VaultOptions, known: [Invitation] = []) {
-    self.init(folder: folder, vault: vault, options: options, known: known, answerTime: AgentLine.usualAnswerTime)
+    self.init(folder: folder, vault: vault, options: options, known: known, answerTime: nil)
   }
 
-  package init(folder: FilePath, vault: VaultPlace, options: VaultOptions, known: [Invitation] = [], answerTime: Duration) {
+  package convenience init(
+    folder: FilePath, vault: VaultPlace, options: VaultOptions, known: [Invitation] = [], answerTime: Duration?
+  ) {
     let greeting = Greeting(
       path: vault.description, vault: options.expected ?? options.invitations.first?.vault,
       leastGeneration: options.leastGeneration,
       invitations: options.invitations, known: known)
-    line = AgentLine(AgentPlace(folder: folder), greeting, answerTime)
+    self.init(AgentPlace(folder: folder), greeting, answerTime)
   }
 
-  private init(_ line: AgentLine) { self.line = line }
+  private init(_ place: AgentPlace, _ greeting: Greeting, _ answerTime: Duration?) {
+    (self.place, self.greeting) = (place, greeting)
+    line = AgentLine(place.address, answerTime: answerTime) { (writer) throws(StoreError) in try writer.put(greeting) }
+  }
 
   /// The vault's log ascribes its changes to another process, unchecked.
   package func on(_ behalf: Behalf) -> AgentClient {
-    var greeting = line.greeting
+    var greeting = greeting
     greeting.behalf = behalf
-    return AgentClient(AgentLine(place, greeting, line.answerTime))
+    return AgentClient(place, greeting, line.answerTime)
   }
 
   /// Another limit for an answer to begin.
   package func waiting(_ answerTime: Duration) -> AgentClient {
-    AgentClient(AgentLine(place, line.greeting, answerTime))
+    AgentClient(place, greeting, answerTime)
   }
 
   /// A client for questions about the agent in `folder` itself.
-  public init(folder: FilePath) {
-    line = AgentLine(AgentPlace(folder: folder), Greeting(path: ""), AgentLine.usualAnswerTime)
-  }
+  public convenience init(folder: FilePath) { self.init(AgentPlace(folder: folder), Greeting(path: ""), nil) }
 
   /// Whether an agent listens.
   ///
@@ -140,7 +145,7 @@ public final class AgentClient: Sendable {
     answer: (inout FrameReader) throws(StoreError) -> Result
   ) throws(StoreError) -> Result {
     var result: Result?
-    try line.exchange(request, isWrite: isWrite, time) { (fields) throws(StoreError) in result = try answer(&fields) }
+    try exchange(request, isWrite: isWrite, time) { (fields) throws(StoreError) in result = try answer(&fields) }
     guard let result else { throw FrameReader.malformed("there is no answer") }
     return result
   }
@@ -158,8 +163,20 @@ public final class AgentClient: Sendable {
     _ request: consuming FrameWriter, isWrite: Bool, _ time: Duration,
     element: (inout FrameReader) throws(StoreError) -> Void
   ) throws(StoreError) {
-    try line.exchange(request, isWrite: isWrite, time) { (fields) throws(StoreError) in
+    try exchange(request, isWrite: isWrite, time) { (fields) throws(StoreError) in
       for _ in 0..<(try fields.count(ofAtLeast: 1)) { try element(&fields) }
     }
+  }
+
+  private func exchange(
+    _ request: consuming FrameWriter, isWrite: Bool, _ time: Duration,
+    page: (inout FrameReader) throws(StoreError) -> Void
+  ) throws(StoreError) {
+    try Reentrancy.check(place.socket.string)
+    try Waiting.refuse(at: place.socket.string)
+    try Waiting.checkGoesOn(at: place.socket.string)
+    let timing = Measure.begin(.agentCall)
+    defer { timing?.end() }
+    try line.exchange(request, isWrite: isWrite, time, page: page)
   }
 }

@@ -1,3 +1,4 @@
+internal import CofferClient
 public import CofferPlatform
 public import CofferStorage
 public import CofferVault

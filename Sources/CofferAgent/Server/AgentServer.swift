@@ -1,3 +1,4 @@
+internal import CofferClient
 public import CofferPlatform
 internal import CofferStorage
 internal import Dispatch
@@ -141,7 +142,7 @@ public final class AgentServer: Sendable {
 
   private func admit(_ socket: consuming LocalSocket) {
     do throws(StoreError) {
-      try AgentPlace.checkPeer(socket.descriptor, "the client", place: place.socket)
+      try AgentAddress.checkPeer(socket.descriptor, "the client", place: place.socket.string, StoreError.self)
       try connections.serve(socket) { [self] (socket, mark) in Conversation(self, mark).hold(with: socket) }
     } catch {
       // The client is another user's, or there was no thread: the connection can only be closed.

@@ -1,3 +1,4 @@
+internal import CofferClient
 internal import CofferPlatform
 internal import CofferStorage
 internal import CofferVault

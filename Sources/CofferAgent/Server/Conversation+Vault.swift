@@ -1,3 +1,4 @@
+internal import CofferClient
 internal import CofferPlatform
 internal import CofferStorage
 internal import CofferVault
@@ -73,7 +74,7 @@ extension Conversation {
     try change(on: socket) { (vault) throws(StoreError) in
       try vault.commit(batch, service: service) { () throws(StoreError) in
         // Never reported: the answer to a departed client ends the connection.
-        if isDeserted() { throw TransportFailure.gone.error }
+        if isDeserted() { throw TransportFailure.gone.error(as: StoreError.self) }
       }
     }
     try done(on: socket) { (_) throws(StoreError) in }

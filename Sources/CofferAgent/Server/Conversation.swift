@@ -1,3 +1,4 @@
+internal import CofferClient
 internal import CofferMemory
 internal import CofferPlatform
 internal import CofferStorage
@@ -35,12 +36,12 @@ final class Conversation {
 
   private func answerNext(on socket: borrowing LocalSocket) throws(AnswerFailure) -> Bool {
     let silence = greeting == nil ? Self.firstSilence : Self.longestSilence
-    let arrival: LocalSocket.Arrival
+    let arrival: LocalSocket.Arrival<SecretBytes>
     do throws(TransportFailure) {
       arrival = try mark.waiting { () throws(TransportFailure) in try socket.receive(begins: silence, whole: Self.wholeMessage) }
     } catch {
       // The unread request has no effect. The start of the next one is unknown.
-      try fail(error.error, on: socket)
+      try fail(error.error(), on: socket)
       return false
     }
     switch consume arrival {
@@ -52,10 +53,15 @@ final class Conversation {
 
   /// False when the conversation is over.
   private func answer(_ frame: consuming Frame, on socket: borrowing LocalSocket) throws(AnswerFailure) -> Bool {
-    let request: AgentProtocol.Request
-    do throws(StoreError) { request = try frame.request() } catch {
+    let kind: UInt8
+    do throws(StoreError) { kind = try frame.kind() } catch {
       try fail(error, on: socket)
       return false
+    }
+    guard let request = AgentProtocol.Request(rawValue: kind) else {
+      // A call of a later agent: its client can do without it.
+      try fail(StoreError(.unknownCall(kind)), on: socket)
+      return true
     }
     hasChanged = false
     do throws(AnswerFailure) {
@@ -79,7 +85,7 @@ final class Conversation {
         greeting = try frame.arguments { (fields) throws(StoreError) in try fields.greeting() }
         try checkGreeting()
       }
-      return try done(on: socket) { (_) throws(StoreError) in }
+      return try done(on: socket) { (writer) throws(StoreError) in try writer.put(AgentProtocol.highestCall) }
     }
     switch request {
     case .greet: return
@@ -155,7 +161,7 @@ final class Conversation {
   }
 
   private func vaultGreeting() throws(StoreError) -> Greeting {
-    guard let greeting, !greeting.path.isEmpty else { throw FrameReader.malformed("no greeting named the vault") }
+    guard let greeting, !greeting.path.isEmpty else { throw StoreError.malformed("no greeting named the vault") }
     return greeting
   }
 

@@ -1,3 +1,4 @@
+internal import CofferClient
 internal import CofferPlatform
 internal import CofferStorage
 internal import CofferVault
@@ -11,25 +12,14 @@ struct AgentPlace: Sendable {
 
   /// More clients may wait than may be connected.
   private static let backlog: Int32 = 256
-  /// Milliseconds to wait for room in that queue: a stopped agent must not block its clients.
-  private static let patience: Int32 = 2000
+
+  private var bytes: [CChar] { folder.withPlatformString { Array(UnsafeBufferPointer(start: $0, count: strlen($0) + 1)) } }
+  var address: AgentAddress { AgentAddress(folder: bytes) }
 
   /// A connection to the agent; nil if none listens.
   ///
   /// - Throws: ``/CofferPlatform/StoreError`` `.denied` if the folder or the listener is another user's; `.busy`, `.io`.
-  func connect() throws(StoreError) -> LocalSocket? {
-    // Without a socket, a defect of its folder does not matter to a client.
-    guard socket.withPlatformString({ access($0, F_OK) }) == 0 else { return nil }
-    guard let folder = try TrustedPath.privateFolder(folder) else { return nil }
-    let descriptor = try Self.reachable(folder) { coffer_local_connect($0, Self.patience) }
-    guard descriptor >= 0 else {
-      if errno == ENOENT || errno == ECONNREFUSED { return nil }
-      throw StoreError(errno: errno, "connect to the agent", place: socket)
-    }
-    let connection = LocalSocket(descriptor)
-    try Self.checkPeer(connection.descriptor, "the agent", place: socket)
-    return connection
-  }
+  func connect() throws(StoreError) -> LocalSocket? { try address.connect(StoreError.self) }
 
   func isListening() throws(StoreError) -> Bool {
     switch try connect() {
@@ -42,7 +32,7 @@ struct AgentPlace: Sendable {
   func listen() throws(StoreError) -> Int32 {
     let stale = socket.withPlatformString { unlink($0) }
     guard stale == 0 || errno == ENOENT else { throw StoreError(errno: errno, "remove a stale socket", place: socket) }
-    let descriptor = try Self.reachable(folder) { coffer_local_listen($0, Self.backlog) }
+    let descriptor = try AgentAddress.reachable(bytes, StoreError.self) { coffer_local_listen($0, Self.backlog) }
     guard descriptor >= 0 else { throw StoreError(errno: errno, "listen for clients", place: socket) }
     let closed = socket.withPlatformString { chmod($0, 0o600) }
     guard closed == 0 else {
@@ -51,36 +41,6 @@ struct AgentPlace: Sendable {
       throw StoreError(errno: code, "close the socket to other users", place: socket)
     }
     return descriptor
-  }
-
-  /// - Throws: ``/CofferPlatform/StoreError/Kind/denied`` unless the process at the other end of `descriptor` is this user's.
-  static func checkPeer(_ descriptor: Int32, _ who: String, place: FilePath) throws(StoreError) {
-    var user: UInt32 = 0
-    guard coffer_peer_user(descriptor, &user) == 0 else {
-      throw StoreError(errno: errno, "ask whose process \(who) is", place: place)
-    }
-    guard user == geteuid() else {
-      throw StoreError(
-        .denied, "\(who) is a process of user \(user), not of user \(geteuid())", place: place.string,
-        cure: "find out who put it there, or leave the agent out", remedy: .distrustAgent)
-    }
-  }
-
-  /// Lends a path of the socket that fits an address (107 bytes on Linux), however deep the folder is.
-  private static func reachable(_ folder: FilePath, _ body: (UnsafePointer<CChar>) -> Int32) throws(StoreError) -> Int32 {
-    let path = folder.appending("agent.sock")
-    #if os(Linux)
-      if path.length >= 108 {
-        let handle = folder.withPlatformString { coffer_open($0, O_RDONLY | O_DIRECTORY | O_CLOEXEC, 0) }
-        guard handle >= 0 else { throw StoreError(errno: errno, "open the folder", place: folder) }
-        let result = "/proc/self/fd/\(handle)/agent.sock".withCString(body)
-        let code = errno
-        close(handle)
-        errno = code
-        return result
-      }
-    #endif
-    return path.withPlatformString(body)
   }
 }
 

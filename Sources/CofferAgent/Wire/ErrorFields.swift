@@ -1,23 +1,25 @@
-internal import CofferPlatform
+package import CofferClient
+package import CofferPlatform
 internal import CofferStorage
 
 /// The text of an error's cause in the agent.
 struct AgentCause: Error, Sendable, CustomStringConvertible { let description: String }
 
 extension FrameWriter {
-  mutating func put(_ error: StoreError) throws(StoreError) {
-    try put(error.kind, error.remedy)
-    try put(error.what)
-    try put(error.key)
-    try put(error.place)
-    try put(error.cure)
-    try put(error.underlying.map { "\($0)" })
-  }
+  mutating func put(_ error: StoreError) throws(StoreError) { try put(WireError(error)) }
+}
 
+extension FrameReader {
+  mutating func error() throws(StoreError) -> StoreError { StoreError(try wireError()) }
+}
+
+extension WireError {
   /// A code, and the data of some kinds: two integers and a text, which is the remedy for the other kinds.
-  private mutating func put(_ kind: StoreError.Kind, _ remedy: StoreError.Remedy?) throws(StoreError) {
-    var first = 0, second = 0, detail = remedy?.rawValue ?? ""
-    switch kind {
+  fileprivate init(_ error: StoreError) {
+    self.init(
+      code: error.kind.code, error.what, key: error.key, place: error.place, cure: error.cure,
+      cause: error.underlying.map { "\($0)" }, detail: error.remedy?.rawValue ?? "")
+    switch error.kind {
     case .tooLarge(let limit): first = limit
     case .undecodable(let stored): detail = stored
     case .newerFormat(let found, let supported): (first, second) = (found, supported)
@@ -26,40 +28,19 @@ extension FrameWriter {
     case .pending(let id): detail = id.description
     default: break
     }
-    try put(kind.code)
-    try put(UInt64(bitPattern: Int64(first)))
-    try put(UInt64(bitPattern: Int64(second)))
-    try put(detail)
-  }
-}
-
-extension FrameReader {
-  mutating func error() throws(StoreError) -> StoreError {
-    let (kind, remedy) = try kind()
-    return StoreError(
-      kind, try text(), key: try optional(), place: try optional(), cure: try text(),
-      underlying: try optional(String.self).map(AgentCause.init), remedy: remedy)
   }
 
-  private mutating func kind() throws(StoreError) -> (StoreError.Kind, StoreError.Remedy?) {
-    let number = try number(UInt8.self)
-    let first = Int(Int64(bitPattern: try self.number())), second = Int(Int64(bitPattern: try self.number()))
-    let detail = try text()
-    guard let kind = StoreError.Kind.all.first(where: { $0.code == number }) else {
-      throw Self.malformed("it has an unknown kind of error")
-    }
-    // Nil if unknown to this build: the cure has the advice.
-    let remedy = StoreError.Remedy(rawValue: detail)
+  /// Nil for a kind that this build does not know.
+  fileprivate var kind: StoreError.Kind? {
+    guard let kind = StoreError.Kind.all.first(where: { $0.code == code }) else { return nil }
     switch kind {
-    case .tooLarge: return (.tooLarge(limit: first), remedy)
-    case .undecodable: return (.undecodable(stored: detail), nil)
-    case .newerFormat: return (.newerFormat(found: first, supported: second), remedy)
-    case .kdfMemory: return (.kdfMemory(needs: first, has: second), remedy)
-    case .io: return (.io(Int32(clamping: first)), remedy)
-    case .pending:
-      guard let id = Self.transactionID(detail) else { throw Self.malformed("an error names no transaction") }
-      return (.pending(id), nil)
-    default: return (kind, remedy)
+    case .tooLarge: return .tooLarge(limit: first)
+    case .undecodable: return .undecodable(stored: detail)
+    case .newerFormat: return .newerFormat(found: first, supported: second)
+    case .kdfMemory: return .kdfMemory(needs: first, has: second)
+    case .io: return .io(Int32(clamping: first))
+    case .pending: return Self.transactionID(detail).map { .pending($0) }
+    default: return kind
     }
   }
 
@@ -67,5 +48,18 @@ extension FrameReader {
     let nibbles = digits.utf8.compactMap { Character(Unicode.Scalar($0)).hexDigitValue }
     guard nibbles.count == 32 else { return nil }
     return TransactionID(stride(from: 0, to: 32, by: 2).map { UInt8(nibbles[$0] << 4 | nibbles[$0 + 1]) })
+  }
+}
+
+extension StoreError {
+  package init(_ error: WireError) {
+    guard let kind = error.kind else {
+      self = .malformed("it has an unknown kind of error, or an error without its data")
+      return
+    }
+    // No remedy if it is unknown to this build: the cure has the advice.
+    self.init(
+      kind, error.what, key: error.key, place: error.place, cure: error.cure,
+      underlying: error.cause.map(AgentCause.init), remedy: Remedy(rawValue: error.detail))
   }
 }

@@ -19,7 +19,7 @@ extension DefaultsEngine {
     try checkProcess()
     try deciding.check(files.list.string)
     var pauses = LockPauses()
-    var (deadline, step) = (LockDeadline(after: FileLock.patience), state.withLock { $0.journal?.memory.lastFoldStep })
+    var (deadline, step) = (LockDeadline.ofCall(FileLock.patience), state.withLock { $0.journal?.memory.lastFoldStep })
     while true {
       let place = files.list
       do throws(StoreError) { if let result = try foldingIfFree(body) { return result } } catch {
@@ -31,10 +31,9 @@ extension DefaultsEngine {
       }
       let now = state.withLock { $0.journal?.memory.lastFoldStep }
       if now?.number != step?.number || foldingThread.load(ordering: .relaxed) != 0 {
-        (deadline, step) = (LockDeadline(after: FileLock.patience), now)
+        (deadline, step) = (.ofStep(FileLock.patience), now)
       }
-      guard !deadline.isOver else { throw FileLock.busy(files.list, now?.process, doing: "is writing the list") }
-      pauses.sleep()
+      guard pauses.sleep(until: deadline) else { throw FileLock.busy(files.list, now?.process, doing: "is writing the list") }
     }
   }
 
@@ -44,6 +43,8 @@ extension DefaultsEngine {
   func foldingIfFree<Result>(_ body: () throws(StoreError) -> Result) throws(StoreError) -> Result? {
     if mayFold { return try body() }
     let path = files.foldLock
+    // Whatever is done with the right waits for the disk.
+    try Waiting.refuse(at: path.string)
     let lock = calls.open(path.string, O_RDWR | O_CREAT | Journal.openFlags, 0o600)
     // ENOENT: the folder was moved away or removed.
     if lock == -ENOENT || lock == -ELOOP || Journal.refusals.contains(lock) { throw readOnly }

@@ -38,7 +38,7 @@ extension DefaultsEngine {
     }
   }
 
-  private var busy: StoreError { FileLock.busy(files.journal, state.withLock { $0.journal?.holder }) }
+  var busy: StoreError { FileLock.busy(files.journal, state.withLock { $0.journal?.holder }) }
 
   @inline(__always)
   private func acquire(
@@ -64,7 +64,10 @@ extension DefaultsEngine {
       // The next journal may be this file under another name, and a file has one lock.
       journal.unlock()
     }
-    guard !isReadOnly, let journal = try relocation.exchange(&writer, until: deadline) else { throw readOnly }
+    guard !isReadOnly else { throw readOnly }
+    // Another journal may have to be made and synced.
+    try Waiting.refuse(at: files.journal.string)
+    guard let journal = try relocation.exchange(&writer, until: deadline) else { throw readOnly }
     writer.nextLinkCheck = CoarseClock.now() + CoarseClock.lookInterval
     return journal
   }

@@ -80,9 +80,11 @@ extension DefaultsEngine {
     throw FileLock.busy(files.list, nil, doing: "is settling a transaction")
   }
 
-  /// Folds a full journal; throws `error` if it has another reason, or if the fold fails.
+  /// Folds a full journal, or repairs a damaged list if the policy allows it; throws `error` if it has another reason, or if
+  /// the fold fails.
   @inline(never)
   func makeRoom(after error: StoreError) throws(StoreError) {
+    if try ListRepair(engine: self).heal(after: error) { return }
     guard error.kind == .tooLarge(limit: JournalLayout.capacity), error.place == files.journal.string else { throw error }
     do throws(StoreError) { try Fold(engine: self).synchronize() } catch let obstacle {
       throw StoreError(error.kind, error.what, place: error.place, cure: error.cure, underlying: obstacle)
@@ -95,7 +97,7 @@ extension DefaultsEngine {
     _ journal: Journal, _ names: @autoclosure () -> [String] = [], _ body: (inout EngineState) throws(StoreError) -> Result
   ) throws(StoreError) -> Result? {
     let early = try state.withLock { (state) throws(StoreError) -> Result? in
-      try refresh(&state)
+      try refresh(&state, forWrite: true)
       guard try !journal.isReplaced(state.seen, state.last) else { throw journal.overtaken }
       return state.batches.prepared.isEmpty ? try body(&state) : nil
     }

@@ -49,7 +49,7 @@ final class DefaultsEngine: Sendable {
     isReadOnly = options.access == .readOnly
     let isForWriting = try isReadOnly ? false : files.isWritable()
     let journal = try Journal.open(of: files, forWriting: isForWriting, calls: calls, until: deadline)
-    try writing.withLock { (writer) throws(StoreError) in writer.journal = journal }
+    try writing.withLock(busy: { busy }) { (writer, _) throws(StoreError) in writer.journal = journal }
     state.withLock { $0.journal = journal }
     try readForTheFirstTime(until: deadline)
   }
@@ -110,15 +110,21 @@ final class DefaultsEngine: Sendable {
 
   /// Also looks for changes by other programs at intervals.
   ///
-  /// - Parameter following: whether to check for a new journal too. After `.moved` the caller opens that one.
+  /// - Parameters:
+  ///   - following: whether to check for a new journal too. After `.moved` the caller opens that one.
+  ///   - forWrite: see ``ForeignChanges/look(_:_:following:forWrite:)``.
   @inline(__always)
-  func refresh(_ state: inout EngineState, following: Bool = true) throws(StoreError) {
+  func refresh(_ state: inout EngineState, following: Bool = true, forWrite: Bool = false) throws(StoreError) {
     let now = CoarseClock.now()
-    if now >= state.nextLook { try ForeignChanges(engine: self).look(&state, now, following: following) }
+    if now >= state.nextLook {
+      try ForeignChanges(engine: self).look(&state, now, following: following, forWrite: forWrite)
+    }
     guard let journal = state.journal, try journal.word() != state.seen else { return }
     try Replay(engine: self).catchUp(&state, journal)
     // The journal was given up with that word; later records are in another one.
-    if state.nextLook == 0 { try ForeignChanges(engine: self).look(&state, now, following: following) }
+    if state.nextLook == 0 {
+      try ForeignChanges(engine: self).look(&state, now, following: following, forWrite: forWrite)
+    }
   }
 
   @inline(__always)

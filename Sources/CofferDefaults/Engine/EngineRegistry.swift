@@ -11,7 +11,7 @@ final class EngineLease: Sendable {
   private let key: EngineRegistry.Key?
 
   init(_ path: FilePath, _ options: EngineOptions, until deadline: LockDeadline? = nil) throws(StoreError) {
-    let deadline = deadline ?? LockDeadline(after: FileLock.patience)
+    let deadline = deadline ?? .ofCall(FileLock.patience)
     // The current directory may change.
     let path = FilePath(FileManager.default.currentDirectoryPath).pushing(path)
     let files = try ListFiles(resolving: path, makingFolder: options.access == .readWrite)
@@ -44,7 +44,7 @@ enum EngineRegistry {
     private let name: String
 
     /// Another thread opens the list, and waits for its lock.
-    var busy: StoreError { FileLock.busy(FilePath(name), nil) }
+    var busy: StoreError { FileLock.busy(FilePath(name), UInt32(bitPattern: getpid()), doing: "is opening the list") }
 
     init(_ files: ListFiles) throws(StoreError) {
       let folder = try FileStatus(at: files.folder)

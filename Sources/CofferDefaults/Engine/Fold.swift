@@ -74,6 +74,8 @@ struct Fold {
         case .done: return true
         case .again: return false
         case .planned(let plan):
+          let timing = Measure.begin(.fold)
+          defer { timing?.end() }
           guard try write(plan) else { return false }
           try plan.journal.completeFold()
           try plan.journal.memory.storeNoExchange()

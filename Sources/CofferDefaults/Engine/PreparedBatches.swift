@@ -56,7 +56,7 @@ struct PreparedBatches {
     try engine.checkProcess()
     try engine.deciding.check(engine.files.list.string)
     try engine.fresh { _ in }
-    try engine.writing.withLock { (writer) throws(StoreError) in
+    try engine.writing.withLock(busy: { engine.busy }) { (writer, _) throws(StoreError) in
       let journal = writer.journal
       try journal?.lock()
       defer { journal?.unlock() }

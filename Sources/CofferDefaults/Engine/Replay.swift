@@ -172,32 +172,36 @@ struct ForeignChanges {
 
   /// Checks whether another program removed or overwrote the journal, or rewrote the list.
   ///
+  /// - Parameter forWrite: whether to throw for an unreadable list at once, after the pause for a program that is writing it.
   /// - Throws: ``Journal/overtaken`` before it learns anything of the list; `.moved` if there may now be a first journal.
-  func look(_ state: inout EngineState, _ now: UInt64, following: Bool) throws(StoreError) {
+  func look(_ state: inout EngineState, _ now: UInt64, following: Bool, forWrite: Bool) throws(StoreError) {
     state.nextLook = state.journal == nil ? 0 : now + CoarseClock.lookInterval
     if following {
       guard let journal = state.journal else {
         if try mayHaveJournal() {
           throw StoreError(.moved, "a journal may be there", place: engine.files.list.string, cure: "try again")
         }
-        return try lookAtList(&state)
+        return try lookAtList(&state, forWrite: forWrite)
       }
       guard try !Relocation(engine: engine).hasMoved(journal), try !journal.isReplaced(state.seen, state.last) else {
         throw journal.overtaken
       }
     }
-    try lookAtList(&state)
+    try lookAtList(&state, forWrite: forWrite)
   }
 
-  private func lookAtList(_ state: inout EngineState) throws(StoreError) {
-    do { try rereadIfChanged(&state) } catch {
-      guard case .damaged = error.kind else { throw error }
-      let found = try ListFingerprint(FileStatus(at: engine.files.list))
-      guard state.suspect == found else {
-        state.suspect = found  // Perhaps half written: the values known are good until the next look.
-        return
+  private func lookAtList(_ state: inout EngineState, forWrite: Bool) throws(StoreError) {
+    do { try rereadIfChanged(&state, patiently: forWrite) } catch {
+      guard case .damaged = error.kind else {
+        if error.kind == .busy { state.nextLook = 0 }  // The call looks again where it may wait.
+        throw error
       }
-      state.nextLook = 0  // Every read looks, and throws, until the file changes.
+      let found = try ListFingerprint(FileStatus(at: engine.files.list))
+      // Perhaps half written: the values known are good until the next look. A write has waited for the rest.
+      let isSuspect = state.suspect == found
+      state.suspect = found
+      guard isSuspect || forWrite else { return }
+      state.nextLook = 0  // Every call looks, and throws, until the file changes.
       throw error
     }
   }

@@ -1,7 +1,6 @@
 internal import CofferPlatform
 internal import CofferStorage
 internal import Synchronization
-internal import SystemPackage
 
 /// Waits as long as the file's lock does. A thread without a turn gets the error on time, without waiting for those before
 /// it.
@@ -20,11 +19,7 @@ struct TimedLock<Value: ~Copyable>: ~Copyable {
   ) throws(StoreError) -> Result {
     let early = try value.withLockIfAvailable { (value) throws(StoreError) in try body(&value, deadline) }
     if let early { return early }
-    return try wait(deadline ?? LockDeadline(after: FileLock.patience), busy, body)
-  }
-
-  func withLock<Result>(_ body: (inout sending Value) throws(StoreError) -> Result) throws(StoreError) -> Result {
-    try withLock(busy: { FileLock.busy(FilePath("this process"), nil) }) { (value, _) throws(StoreError) in try body(&value) }
+    return try wait(deadline ?? .ofCall(FileLock.patience), busy, body)
   }
 
   @inline(__always)
@@ -38,11 +33,15 @@ struct TimedLock<Value: ~Copyable>: ~Copyable {
     _ body: (inout sending Value, LockDeadline?) throws(StoreError) -> Result
   ) throws(StoreError) -> Result {
     var pauses = LockPauses()
-    while !deadline.isOver {
-      pauses.sleep()
-      let result = try value.withLockIfAvailable { (value) throws(StoreError) in try body(&value, deadline) }
+    let timing = Measure.begin(.lockWait)
+    while pauses.sleep(until: deadline) {
+      let result = try value.withLockIfAvailable { (value) throws(StoreError) in
+        timing?.end()
+        return try body(&value, deadline)
+      }
       if let result { return result }
     }
+    timing?.end()
     throw busy()
   }
 }

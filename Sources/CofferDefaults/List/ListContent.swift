@@ -40,6 +40,7 @@ struct ListContent {
     for _ in 1..<attempts {
       do { return try read(path, calls) } catch {
         guard case .damaged = error.kind, try FileStatus(at: path).map(isBeingWritten) ?? true else { throw error }
+        try Waiting.refuse(at: path.string)
         pause()
       }
     }

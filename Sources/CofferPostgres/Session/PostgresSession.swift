@@ -46,6 +46,7 @@ final class PostgresSession {
 
   /// A usable connection, remade after a loss.
   func open() throws(StoreError) -> PostgresConnection {
+    try Waiting.refuse(at: place.url)
     if let connection, !connection.isLost { return connection }
     connection = nil
     let parameters = try PostgresHandle.parameters(of: place)

@@ -52,7 +52,7 @@ extension StoreError.Kind {
   package var exitStatus: ExitStatus {
     switch self {
     case .expired, .notFound: .notFound
-    case .ambiguous, .clockBehind, .kdfMemory, .reentrant, .closed, .afterFork, .moved, .unencodable: .failed
+    case .ambiguous, .clockBehind, .kdfMemory, .reentrant, .closed, .afterFork, .cancelled, .moved, .unencodable: .failed
     case .invalidName, .duplicateKey, .undeclared, .tooLarge: .usage
     case .undecodable, .damaged, .notAVault: .damaged
     case .tampered, .rolledBack, .forked, .replaced, .unproven: .untrusted

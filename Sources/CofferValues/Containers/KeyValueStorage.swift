@@ -120,3 +120,26 @@ struct ContainerName: Sendable {
       cure: "make the container in a computed property, or pass key:")
   }
 }
+
+extension KeyValueStorage where R == Plain {
+  /// The asynchronous form of ``setValue(_:forKey:)``.
+  nonisolated(nonsending) public func setValue<Value: PlainValue>(_ value: Value?, forKey key: String) async throws(StoreError) {
+    try await CallQueues.call(within: nil) { () throws(StoreError) in try self.setValue(value, forKey: key) }
+  }
+}
+
+extension KeyValueStorage where R == Vault {
+  /// The asynchronous form of ``value(of:forKey:)``.
+  nonisolated(nonsending) public func value<Value: Codable & Sendable>(
+    of type: Value.Type = Value.self, forKey key: String
+  ) async throws(StoreError) -> Value? {
+    try await CallQueues.call(within: nil, isRead: true) { () throws(StoreError) in try self.value(forKey: key) }
+  }
+
+  /// The asynchronous form of ``setValue(_:forKey:)``.
+  nonisolated(nonsending) public func setValue<Value: Codable & Sendable>(_ value: Value?, forKey key: String)
+    async throws(StoreError)
+  {
+    try await CallQueues.call(within: nil) { () throws(StoreError) in try self.setValue(value, forKey: key) }
+  }
+}

@@ -58,3 +58,10 @@ public final class PersistentStorage: KeyValueStorage {
   /// Writes all values to the property list and the disk. This also happens automatically within a second.
   public func synchronize() throws(StoreError) { try defaults.synchronize() }
 }
+
+extension PersistentStorage {
+  /// The asynchronous form of ``synchronize()``.
+  nonisolated(nonsending) public func synchronize() async throws(StoreError) {
+    try await CallQueues.call(within: nil) { () throws(StoreError) in try self.synchronize() }
+  }
+}

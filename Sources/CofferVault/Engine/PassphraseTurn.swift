@@ -11,7 +11,7 @@ internal import SystemPackage
 enum PassphraseTurn {
   /// The time of some 60 unlocks. A holder that takes longer is stopped, not working.
   static let patience = Duration.seconds(30)
-  private static let pause: UInt64 = 20_000_000
+  private static let pause: UInt64 = 5_000_000
   private static let name: FilePath.Component = "argon2.lock"
 
   /// - Parameter folder: created if missing; nil takes no turns.
@@ -21,6 +21,7 @@ enum PassphraseTurn {
     let descriptor = folder.flatMap { waited(in: $0, patience) }
     // Closing the file releases its lock.
     defer { if let descriptor { close(descriptor) } }
+    try Waiting.checkGoesOn(at: folder?.string ?? "")
     return try body()
   }
 
@@ -43,9 +44,10 @@ enum PassphraseTurn {
   }
 
   private static func wait(for descriptor: Int32, _ patience: Duration, _ folder: FilePath) {
-    let deadline = ContinuousClock.now + patience
+    let deadline = LockDeadline(after: patience)
     while coffer_ofd_lock(descriptor, true) != 0, errno == EAGAIN || errno == EACCES || errno == EINTR {
-      guard ContinuousClock.now < deadline else {
+      guard !Waiting.isOver else { return }
+      guard !deadline.isOver else {
         VaultNotices.say(
           "another unlock has held \(folder.appending(name)) for \(patience.components.seconds) s; going on without it")
         return

@@ -40,7 +40,11 @@ final class VaultCore: Sendable {
     about name: ItemName? = nil, with companion: (any CompanionWrites)? = nil,
     _ body: (OpenVault, inout Change) throws(StoreError) -> Result
   ) throws(StoreError) -> Result {
-    try run { (vault) throws(StoreError) in
+    // A commit waits for the disk.
+    try Waiting.refuse(at: place.description)
+    let timing = Measure.begin(.vaultCommit)
+    defer { timing?.end() }
+    return try run { (vault) throws(StoreError) in
       if let name { try vault.items.announce(name, writing: true) }
       if let companion {
         vault.view.database.accompany(with: companion)
@@ -70,7 +74,7 @@ final class VaultCore: Sendable {
   ///   inside an update closure.
   func run<Result: Sendable>(_ body: (OpenVault) throws(StoreError) -> Result) throws(StoreError) -> Result {
     try Reentrancy.check(place.description)
-    return try vault.withLock { (vault) throws(StoreError) in
+    return try vault.withLock(at: place.description) { (vault) throws(StoreError) in
       guard let open = vault else {
         throw StoreError(.closed, "the vault was locked", place: place.description, cure: "unlock it again")
       }

@@ -86,6 +86,8 @@ final class VerifiedView {
     defer { isPinRead = false }
     let version = try database.dataVersion()
     guard version != dataVersion else { return }
+    // This reads more, and writes the pin.
+    try Waiting.refuse(at: place.description)
     try database.recheckSchema()
     // Other processes of this machine may have seen more. Read within the transaction, the pin may be newer than the
     // transaction, so such a refusal is checked again.

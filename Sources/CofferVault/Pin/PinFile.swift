@@ -105,7 +105,7 @@ final class PinFile {
   private func locked<Result>(
     patience: Duration = patience, _ body: () throws(StoreError) -> Result
   ) throws(StoreError) -> Result {
-    try FileLock.acquire(descriptor, calls, place: path, patience: patience) { nil }
+    try FileLock.acquire(descriptor, calls, place: path, patience: patience, until: LockDeadline(after: patience)) { nil }
     defer { FileLock.release(descriptor, calls) }
     return try body()
   }

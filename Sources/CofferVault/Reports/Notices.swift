@@ -1,19 +1,25 @@
 internal import CofferVaultFormat
 internal import CofferVaultRows
-internal import Logging
+package import Logging
+internal import Synchronization
 
 /// Messages of the vault besides errors. Never the name of an item, never a value.
-enum Notices {
-  private static let log = Logger(label: "coffer")
+package enum Notices {
+  private static let log = Mutex<Logger?>(nil)
+
+  /// Sends all messages of vaults to `logger`, in place of loggers `coffer` and `coffer.vault` of `LoggingSystem`.
+  package static func send(to logger: Logger) { log.withLock { $0 = logger } }
+
+  fileprivate static func logger(_ label: String) -> Logger { log.withLock { $0 } ?? Logger(label: label) }
 
   /// For normal events worth knowing.
-  static func note(_ text: String) { log.notice("\(text)") }
+  static func note(_ text: String) { logger("coffer").notice("\(text)") }
 
   /// For problems that are no reason to fail.
-  static func warn(_ text: String) { log.warning("\(text)") }
+  static func warn(_ text: String) { logger("coffer").warning("\(text)") }
 }
 
 /// Messages of a vault besides errors. The program chooses their destination by bootstrapping `LoggingSystem`.
 enum VaultNotices {
-  static func say(_ text: String) { Logger(label: "coffer.vault").notice("\(text)") }
+  static func say(_ text: String) { Notices.logger("coffer.vault").notice("\(text)") }
 }

@@ -125,7 +125,7 @@ package enum SlotSearch {
     return StoreError(
       .wrongSecret, inputs.whyNothingFits(kinds),
       cure: inputs.isForeignKeyFile
-        ? "give a key file that was made as one, or a passphrase"
+        ? "give a passphrase, or the key file that was generated for this vault (\(KeyFile.making))"
         : kinds.contains(.recoveryCode)
           ? "give the recovery code in its place; \(altered)"
           : inputs.isIdentityAlone

@@ -39,7 +39,7 @@ extension Connection {
       guard code == SQLITE_OK, now == on else { throw failure(code, "set SQLite's switch \(option)") }
     }
     for (limit, value) in Limits.all { sqlite3_limit(handle, limit, value) }
-    sqlite3_busy_timeout(handle, options.busyMilliseconds)
+    waitAsUsual()
     // Before the first read, so the log's index is kept in memory from then on (sqlite.org/wal.html, 8).
     if options.isAlone { try execute("PRAGMA locking_mode=EXCLUSIVE") }
     for pragma in pragmas { try execute(pragma) }

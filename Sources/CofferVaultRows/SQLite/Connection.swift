@@ -37,6 +37,7 @@ package final class Connection {
   package private(set) var isOpen = true
   private let process = getpid()
   private var verbs: [OpaquePointer] = []
+  private var pauses = LockPauses(), deadline = LockDeadline.ofCall(.zero)
   package var usesWriteAheadLog = false
 
   var path: FilePath { file.path }
@@ -76,6 +77,21 @@ package final class Connection {
   /// False also if that is unknown.
   private var isLogInPlace: Bool {
     do throws(StoreError) { return try files.isLogInPlace() } catch { return false }
+  }
+
+  /// Waits for others' locks as all of Coffer does: SQLite's own pauses last up to 100 ms, too long for a cancelled call.
+  func waitAsUsual() {
+    sqlite3_busy_handler(
+      handle,
+      { context, count in
+        guard let context else { return 0 }
+        return Unmanaged<Connection>.fromOpaque(context).takeUnretainedValue().pause(isFirst: count == 0) ? 1 : 0
+      }, Unmanaged.passUnretained(self).toOpaque())
+  }
+
+  private func pause(isFirst: Bool) -> Bool {
+    if isFirst { (pauses, deadline) = (LockPauses(), .ofCall(.milliseconds(Int64(options.busyMilliseconds)))) }
+    return pauses.sleep(until: deadline)
   }
 
   func prepare(_ sql: String) throws(StoreError) -> OpaquePointer {
@@ -122,6 +138,7 @@ package final class Connection {
 
   func failure(_ code: Int32, _ doing: String) -> StoreError {
     if files.wasAskedForAnotherFile { return SideFiles.namesAnotherFile(path) }
+    if code & 0xff == SQLITE_BUSY, let refusal = Waiting.refusal(at: place) { return refusal }
     guard code & 0xff != SQLITE_INTERRUPT else {
       return StoreError(
         .damaged, "could not \(doing): its pages lead back to each other, as they hold more rows than a file of this size can",

@@ -110,7 +110,7 @@ extension VaultDatabase {
   /// - Throws: ``/CofferPlatform/StoreError/Kind/busy`` if another process keeps reading or writing; nothing is lost.
   package func removeOldBytes(rewriting: Bool) throws(StoreError) {
     sqlite3_busy_timeout(connection.handle, scrubPatience)
-    defer { sqlite3_busy_timeout(connection.handle, connection.options.busyMilliseconds) }
+    defer { connection.waitAsUsual() }
     if rewriting { try vacuum() }
     try emptyLog()
   }

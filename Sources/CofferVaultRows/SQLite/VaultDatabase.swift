@@ -32,7 +32,7 @@ package final class VaultDatabase: VaultRows {
     guard let resolved = try place.existing(), let file = try DatabaseFile.existing(resolved) else {
       throw StoreError(
         .noVault, "there is no vault", place: path.string,
-        cure: "create one with UnlockedVault.create, or give the path of another",
+        cure: "create one with Places.createVault(newKeyFileAt:), or give the path of another",
         remedy: .makeVault)
     }
     try SideFiles.check(beside: resolved, usesWriteAheadLog: file.header().usesWriteAheadLog)

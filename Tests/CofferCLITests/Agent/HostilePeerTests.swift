@@ -1,3 +1,4 @@
+import CofferClient
 import CofferTestSupport
 import Foundation
 import Testing

@@ -9,6 +9,8 @@ from authlib.integrations.flask_oauth2 import AuthorizationServer
 from authlib.oauth2.rfc6749 import grants, scope_to_list
 from authlib.oauth2.rfc7009 import RevocationEndpoint
 from authlib.oauth2.rfc7636 import CodeChallenge
+from authlib.oidc.core import UserInfo
+from authlib.oidc.core.grants import OpenIDCode
 from authlib.oauth2.rfc8628 import DEVICE_CODE_GRANT_TYPE, DeviceAuthorizationEndpoint, DeviceCodeGrant, DeviceCredentialDict
 from flask import Flask, jsonify, request
 import front
@@ -23,7 +25,7 @@ class Client:
 
     def get_client_id(self): return self.client_id
     def get_default_redirect_uri(self): return None
-    def get_allowed_scope(self, scope): return " ".join(s for s in scope_to_list(scope or "") if s in ("read", "write"))
+    def get_allowed_scope(self, scope): return " ".join(s for s in scope_to_list(scope or "") if s in ("read", "write", "openid"))
     # Any port of this machine (RFC 8252, 7.3).
     def check_redirect_uri(self, uri): return uri.startswith("http://127.0.0.1:")
     def has_client_secret(self): return bool(self.client_secret)
@@ -55,13 +57,22 @@ class Code(dict):
     code_challenge_method = property(lambda self: self["code_challenge_method"])
     def get_redirect_uri(self): return self["redirect_uri"]
     def get_scope(self): return self["scope"]
+    def get_nonce(self): return self["nonce"]
+    def get_auth_time(self): return None
+
+
+class OpenID(OpenIDCode):
+    """An id token for whoever asks for the scope openid. Its signature is by a secret that clients do not know."""
+    def exists_nonce(self, nonce, request): return False
+    def get_jwt_config(self, grant): return {"key": "the server's own", "alg": "HS256", "iss": ISSUER, "exp": 3600}
+    def generate_user_info(self, user, scope): return UserInfo(sub=str(user["id"]), name="Ada")
 
 
 class AuthorizationCode(grants.AuthorizationCodeGrant):
     TOKEN_ENDPOINT_AUTH_METHODS = ["none", "client_secret_basic", "client_secret_post"]
     def save_authorization_code(self, code, request):
         CODES[code] = Code(code=code, client=request.client.client_id, redirect_uri=request.redirect_uri, scope=request.scope,
-                           code_challenge=request.data.get("code_challenge"),
+                           nonce=request.data.get("nonce"), code_challenge=request.data.get("code_challenge"),
                            code_challenge_method=request.data.get("code_challenge_method"))
     def query_authorization_code(self, code, client):
         found = CODES.get(code)
@@ -133,7 +144,7 @@ def save_token(token, request):
 
 
 server = AuthorizationServer(app, query_client=CLIENTS.get, save_token=save_token)
-server.register_grant(AuthorizationCode, [CodeChallenge(required=True)])
+server.register_grant(AuthorizationCode, [CodeChallenge(required=True), OpenID()])
 server.register_grant(Refresh)
 server.register_grant(Device)
 server.register_grant(Service)

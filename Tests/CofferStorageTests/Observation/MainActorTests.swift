@@ -46,13 +46,13 @@ import Testing
     #expect(gone == nil)
     try app.observe(keys.number, on: .shared, owner: other) { other, _ in other.texts.append("former") }
     let cancel = try app.observe(keys.number, on: .shared, owner: other) { other, _ in other.texts.append("latter") }
-    try app.set(1, for: keys.number)
+    try await app.set(1, for: keys.number)
     try await poll("the second closure alone") { other.texts == ["former", "latter", "latter"] }
     cancel()
-    try app.set(2, for: keys.number)
+    try await app.set(2, for: keys.number)
     let last = Label()
     try app.observe(keys.number, on: .shared, owner: last) { last, value in last.texts.append("\(value)") }
-    try app.set(3, for: keys.number)
+    try await app.set(3, for: keys.number)
     try await poll("another observer's news") { last.texts.last == "success(3)" }
     #expect(other.texts.count == 3)
   }
@@ -62,13 +62,13 @@ import Testing
     try app.observe(keys.token, on: .shared, owner: label) { label, value in
       do { label.texts.append(try value.get()?.reveal() ?? "nil") } catch { label.texts.append("\(error)") }
     }
-    try app.set(Sealed("a"), for: keys.token)
+    try await app.set(Sealed("a"), for: keys.token)
     try await poll("the token") { label.texts == ["nil", "a"] }
     app.endObservation()
-    try app.set(Sealed("b"), for: keys.token)
+    try await app.set(Sealed("b"), for: keys.token)
     let other = Label()
     try app.observe(keys.number, on: .shared, owner: other) { other, value in other.texts.append("\(value)") }
-    try app.set(1, for: keys.number)
+    try await app.set(1, for: keys.number)
     try await poll("news of later observers") { other.texts.count == 2 }
     #expect(label.texts == ["nil", "a"])
   }

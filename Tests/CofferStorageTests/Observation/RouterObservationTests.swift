@@ -23,9 +23,9 @@ struct RouterObservationTests {
   @Test func `a sequence begins with the present value and goes on with the newest`() async throws {
     var values = try router.changes(of: keys.theme).makeAsyncIterator()
     #expect(try await values.next()?.get() == "light")
-    try router.set("dark", for: keys.theme)
+    try await router.set("dark", for: keys.theme)
     #expect(try await values.next()?.get() == "dark")
-    for number in 0..<100 { try router.set("\(number)", for: keys.theme) }
+    for number in 0..<100 { try await router.set("\(number)", for: keys.theme) }
     var last = ""
     while last != "99", let value = try await values.next()?.get() { last = value }
     #expect(last == "99")
@@ -34,11 +34,11 @@ struct RouterObservationTests {
   @Test func `an equal write and another key's write give no element`() async throws {
     var values = try router.changes(of: keys.theme).makeAsyncIterator()
     #expect(try await values.next()?.get() == "light")
-    try router.set(7, for: keys.size)
-    try router.set("dark", for: keys.theme)
+    try await router.set(7, for: keys.size)
+    try await router.set("dark", for: keys.theme)
     #expect(try await values.next()?.get() == "dark")
-    try router.set("dark", for: keys.theme)
-    try router.set("blue", for: keys.theme)
+    try await router.set("dark", for: keys.theme)
+    try await router.set("blue", for: keys.theme)
     #expect(try await values.next()?.get() == "blue")
   }
 
@@ -49,7 +49,7 @@ struct RouterObservationTests {
       return
     }
     #expect(first == ("light", nil, 1))
-    try router.transaction { tx in
+    try await router.transaction { tx in
       try tx.set("dark", for: keys.theme)
       try tx.set("anna", for: keys.user)
     }
@@ -70,7 +70,7 @@ struct RouterObservationTests {
     }
     #expect(error.kind == .undecodable(stored: "string"))
     #expect(error.key == "size")
-    try router.set(3, for: keys.size)
+    try await router.set(3, for: keys.size)
     #expect(try await values.next()?.get() == 3)
   }
 
@@ -91,7 +91,7 @@ struct RouterObservationTests {
 
   @Test func `a store that tells nothing gives the present value and ends`() async throws {
     let mute = try StorageRouter(plain: MuteStore(), vault: MemoryStore<Vault>(), keys: keys)
-    try mute.set("dark", for: keys.theme)
+    try await mute.set("dark", for: keys.theme)
     var seen: [String] = []
     for await value in try mute.changes(of: keys.theme) { seen.append(try value.get()) }
     #expect(seen == ["dark"])
@@ -113,15 +113,15 @@ struct RouterObservationTests {
       }
     }
     await done.take()
-    try router.set("dark", for: keys.theme)
+    try await router.set("dark", for: keys.theme)
     await done.take()
     #expect(record.all == ["light", "dark"])
     owner = nil
-    try router.set("blue", for: keys.theme)
+    try await router.set("blue", for: keys.theme)
     let other = Owner()
     try router.observe(keys.theme, owner: other) { _ in done.give() }
     await done.take()
-    try router.set("red", for: keys.theme)
+    try await router.set("red", for: keys.theme)
     await done.take()
     #expect(record.all == ["light", "dark"])
   }
@@ -148,8 +148,8 @@ struct RouterObservationTests {
     isCancellable.signal()
     await done.take()
     await done.take()
-    try router.set(9, for: keys.size)
-    try router.set("end", for: keys.theme)
+    try await router.set(9, for: keys.size)
+    try await router.set("end", for: keys.theme)
     await done.take()
     #expect(record.all == [1, 2, 3, 4, 5])
   }
@@ -184,7 +184,7 @@ struct RouterObservationTests {
       gate.wait()
       done.give()
     }
-    for number in 0..<100 { try router.set(number, for: keys.size) }
+    for number in 0..<100 { try await router.set(number, for: keys.size) }
     for _ in 0..<99 { gate.signal() }
     for _ in 0..<99 { await done.take() }
     subscription.cancel()
@@ -197,11 +197,11 @@ struct RouterObservationTests {
       if case .changes(let changes) = event { changes.forEach(record.add) }
       if event == .ended { done.give() }
     }
-    try router.set("dark", for: keys.theme)
-    try router.set("dark", for: keys.theme)
-    try router.set(2, for: keys.size)
-    try router.remove(keys.theme)
-    try router.remove(keys.theme)
+    try await router.set("dark", for: keys.theme)
+    try await router.set("dark", for: keys.theme)
+    try await router.set(2, for: keys.size)
+    try await router.remove(keys.theme)
+    try await router.remove(keys.theme)
     (router.plain as? MemoryStore<Plain>)?.changes.end()
     await done.take()
     #expect(

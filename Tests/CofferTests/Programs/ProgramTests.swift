@@ -34,7 +34,7 @@ import Testing
   func `a desktop application shows who is logged in, a theme and recent documents, whoever changes them`() async throws {
     let (places, keyFile) = try Self.newPlaces()
     defer { Self.remove(keyFile) }
-    let vault = try VaultStore(
+    let vault = try await VaultStore(
       service: "org.example.desktop", vault: places.openVault().unlock(with: Credentials(keyFileAt: keyFile)))
     let keys = DesktopKeys()
     let app = try StorageRouter.open("org.example.desktop", keys: keys, vault: vault, places: places)
@@ -48,12 +48,12 @@ import Testing
     }
     #expect(one.title == "ada" && one.menu == ["a", "b"] && one.theme.value == "dark")
     #expect(try app.members(of: keys.zoom) == ["a", "b"] && app[keys.zoom["b"]] == 1.5)
-    try one.session.logout()
+    try await one.session.logout()
     try await poll("the other window shows the logout") { other.title == "nobody" }
     #expect(other.title == "nobody")
     let mail = try vault.store(ofService: "smtp.example.com")
     #expect(try mail.names() == [])
-    try app.close()
+    try await app.close()
   }
 
   @Test
@@ -77,9 +77,9 @@ import Testing
     }
     let server = try Worker([], keyFile: keyFile, places: places)
     #expect(server.app[server.keys.served] == 80 && server.app[server.keys.region] == nil)
-    let customers = try server.app.members(of: server.keys.tokens)
+    let customers = try await server.app.members(of: server.keys.tokens)
     #expect(customers.count == 80)
-    #expect(try server.app.value(for: server.keys.tokens["customer 7/9"])?.reveal() == "token 7/9")
-    try server.app.close()
+    #expect(try await server.app.value(for: server.keys.tokens["customer 7/9"])?.reveal() == "token 7/9")
+    try await server.app.close()
   }
 }

@@ -47,7 +47,7 @@ private final class WatchedVault: DecidingStore {
     let app = try StorageRouter(plain: MemoryStore<Plain>(), vault: vault, keys: home.keys)
     let session = try home.session(app)
     try home.login(session, "ada")
-    let stale = try app.value(for: home.keys.token)
+    let stale = try await app.value(for: home.keys.token)
     let removals = Mutex(0)
     // The first question comes before the lock, the second under it.
     vault.whenAsked { [self] in
@@ -70,7 +70,7 @@ private final class WatchedVault: DecidingStore {
     async throws
   {
     let (home, app, session) = try SessionHome.loggedIn()
-    let keys = home.keys, stale = try app.value(for: home.keys.token)
+    let keys = home.keys, stale = try await app.value(for: home.keys.token)
     let second = try home.session(try home.open().app)
     let error = await #expect(throws: StoreError.self) {
       try await session.refresh(keys.token, replacing: stale) { [self] _ in

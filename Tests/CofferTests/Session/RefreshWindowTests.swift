@@ -72,14 +72,15 @@ private final class InterruptedVault: DecidingStore {
     let other = try other(), mine = Keys()
     let app = try StorageRouter(plain: plain, vault: vault, keys: mine)
     let session = try Session(app, user: mine.user, credential: mine.token)
-    #expect(try session.state() == .expired)
+    #expect(try await session.state() == .expired)
     let late = try sealed("stored late, and expired", -1)
     vault.beforeLoad { [keys] () throws(StoreError) in try other.set(late, for: keys.token) }
     let new = try await session.refresh(mine.token) { old in
       #expect(old == nil)
       return try sealed("new", 3600)
     }
-    #expect(try new.reveal().text == "new" && session.state() == .loggedIn("ada"))
+    #expect(try new.reveal().text == "new")
+    #expect(try await session.state() == .loggedIn("ada"))
   }
 
   @Test

@@ -90,9 +90,9 @@ import Testing
     let states = StateLog()
     try session.observe(states) { states.add($0) }
     try await poll("logged in") { states.texts == ["loggedIn ada"] }
-    try vault.lock()
+    try await vault.lock()
     try await poll("locked") { states.texts == ["loggedIn ada", "locked"] }
-    try vault.unlock(with: home.credentials())
+    try await vault.unlock(with: home.credentials())
     try await poll("logged in again") { states.texts == ["loggedIn ada", "locked", "loggedIn ada"] }
   }
 
@@ -131,7 +131,7 @@ import Testing
     #expect(try await states.next()?.get() == .loggedOut)
     try home.login(session, "ada")
     #expect(try await states.next()?.get() == .loggedIn("ada"))
-    try app.close()
+    try await app.close()
     while let state = await states.next() { _ = state }
   }
 
@@ -170,16 +170,16 @@ import Testing
     try session.observe(states) { states.add(try? $0.get()) }
     var expected: [Session<Int>.State?] = [.loggedOut]
     try await poll("hears the present state") { states.all == expected }
-    try session.login(as: 0) { try $0.set(Sealed(Pass()), for: keys.pass) }
+    try await session.login(as: 0) { try $0.set(Sealed(Pass()), for: keys.pass) }
     expected.append(.loggedIn(0))
     try await poll("hears of the login: \(states.all)") { states.all == expected }
-    try session.logout()
+    try await session.logout()
     expected.append(.loggedOut)
     try await poll("hears of the logout: \(states.all)") { states.all == expected }
-    try session.login(as: 1) { try $0.set(Sealed(Pass()), for: keys.pass) }
+    try await session.login(as: 1) { try $0.set(Sealed(Pass()), for: keys.pass) }
     expected.append(.loggedIn(1))
     try await poll("hears of the other login: \(states.all)") { states.all == expected }
-    try app.set(Sealed(Pass(expiry: .distantPast)), for: keys.pass)
+    try await app.set(Sealed(Pass(expiry: .distantPast)), for: keys.pass)
     expected.append(.expired)
     try await poll("hears of the expiry: \(states.all)") { states.all == expected }
   }

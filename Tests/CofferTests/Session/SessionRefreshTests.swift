@@ -21,7 +21,7 @@ struct SessionRefreshTests {
     let app = withFiles ? try home.open().app : try StorageRouter.inMemory(keys: keys)
     let session = try home.session(app)
     try home.login(session, "ada")
-    let stale = try #require(try app.value(for: keys.token))
+    let stale = try #require(try await app.value(for: keys.token))
     let (asked, renewals) = (Counter(), Counter())
     let tokens = try await withThrowingTaskGroup(of: String.self) { group in
       for _ in 0..<50 {
@@ -103,7 +103,7 @@ struct SessionRefreshTests {
   @Test
   func `a logout while another process renews stands: the renewed credential is dropped`() async throws {
     let (home, session, refresh) = try await renewing()
-    try session.logout()
+    try await session.logout()
     try home.release()
     let answer = try home.finish(refresh)
     #expect(answer.status == 3 && answer.output.contains("error notFound"), "\(answer.output)")
@@ -149,7 +149,7 @@ struct SessionRefreshTests {
   func `a renewal that takes too long is given up, what it returns is dropped, and the next may begin`() async throws {
     let (home, app, session) = try SessionHome.loggedIn()
     let keys = home.keys
-    let stale = try app.value(for: keys.token)
+    let stale = try await app.value(for: keys.token)
     let (gate, isOver) = (Gate(), Counter())
     let error = await #expect(throws: StoreError.self) {
       try await session.refresh(keys.token, replacing: stale, within: .milliseconds(50)) { _ in
@@ -195,10 +195,10 @@ struct SessionRefreshTests {
     }
     #expect(nobody?.kind == .notFound)
     try home.login(session, "ada")
-    let stale = try app.value(for: keys.token)
+    let stale = try await app.value(for: keys.token)
     await #expect(throws: Refused.self) { try await session.refresh(keys.token, replacing: stale) { _ in throw Refused() } }
     #expect(try home.agreement()?.token == "ada-token")
-    try vault.lock()
+    try await vault.lock()
     let locked = await #expect(throws: StoreError.self) { try await session.refresh(keys.token) { _ in try Sealed("x") } }
     #expect(locked?.kind == .locked)
   }
@@ -216,7 +216,7 @@ struct SessionRefreshTests {
   @Test
   func `where the lock beside the vault cannot be had, no server is asked`() async throws {
     let (home, app, session) = try SessionHome.loggedIn()
-    let keys = home.keys, stale = try app.value(for: keys.token)
+    let keys = home.keys, stale = try await app.value(for: keys.token)
     _ = try await session.refresh(keys.token, replacing: stale) { _ in try Sealed("ada-next") }
     let folder = try home.places.vault.file().removingLastComponent().string
     let names = try FileManager.default.contentsOfDirectory(atPath: folder).filter { $0.hasPrefix("refresh-") }
@@ -239,7 +239,7 @@ struct SessionRefreshTests {
   func `a cancelled task stops waiting, and leaves the way free`() async throws {
     let (home, app, session) = try SessionHome.loggedIn()
     let keys = home.keys
-    let stale = try app.value(for: keys.token)
+    let stale = try await app.value(for: keys.token)
     let began = Counter()
     let task = Task {
       try await session.refresh(keys.token, replacing: stale) { _ in
@@ -261,7 +261,7 @@ struct SessionRefreshTests {
   ) async throws {
     let (home, app, session) = try SessionHome.loggedIn()
     let keys = home.keys
-    let stale = try app.value(for: keys.token)
+    let stale = try await app.value(for: keys.token)
     let (gate, began) = (Gate(), Counter())
     let task = Task {
       try await session.refreshToTheEnd(

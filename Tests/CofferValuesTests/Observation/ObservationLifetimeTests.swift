@@ -68,7 +68,7 @@ internal import Testing
     let app = try StorageRouter.inMemory(keys: Self.keys)
     var states = try Self.session(app).changes().makeAsyncIterator()
     #expect(try await states.next()?.get() == .loggedOut)
-    try Self.session(app).login(as: "ada") { try $0.set(Sealed("t"), for: Self.keys.token) }
+    try await Self.session(app).login(as: "ada") { try $0.set(Sealed("t"), for: Self.keys.token) }
     #expect(try await states.next()?.get() == .loggedIn("ada"))
   }
 

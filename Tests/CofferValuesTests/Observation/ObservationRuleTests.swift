@@ -101,13 +101,13 @@ internal import Testing
     }
     #expect(seen.all == [.loggedOut])
     for number in 0..<100 {
-      try session.login(as: "u\(number)") { try $0.set(Sealed("t"), for: keys.token) }
-      try session.logout()
+      try await session.login(as: "u\(number)") { try $0.set(Sealed("t"), for: keys.token) }
+      try await session.logout()
     }
-    try session.login(as: "last") { try $0.set(Sealed("t"), for: keys.token) }
+    try await session.login(as: "last") { try $0.set(Sealed("t"), for: keys.token) }
     eventually { seen.all.last == .loggedIn("last") }
     _ = try await session.refresh(keys.token, replacing: app.value(for: keys.token)) { _ in try Sealed("renewed") }
-    try session.logout()
+    try await session.logout()
     eventually { seen.all.last == .loggedOut }
     #expect(follows(seen.all, from: .loggedOut, to: .loggedOut), "\(seen.all)")
   }
@@ -163,10 +163,10 @@ internal import Testing
     try app.observe(keys.look, on: .shared, owner: screen) { screen, look in screen.seen.append("\(look)") }
     try subject.observe(screen, on: .shared) { screen, number in screen.seen.append("\(number)") }
     #expect(screen.seen == ["success(\"light\")", "0"])
-    try app.set(1, for: keys.number)
+    try await app.set(1, for: keys.number)
     try await poll("it comes to be") { screen.seen.last == "1" }
     try app.plain.save(.string("many"), for: "number")
-    try app.set("dark", for: keys.look)
+    try await app.set("dark", for: keys.look)
     try await poll("it comes to be") { screen.seen.last == "success(\"dark\")" }
     // An unreadable value is answered with the last one, which is no change.
     #expect(screen.seen == ["success(\"light\")", "0", "1", "success(\"dark\")"])

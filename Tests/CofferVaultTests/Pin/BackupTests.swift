@@ -49,9 +49,9 @@ import Testing
       try await group.waitForAll()
     }
     for round in 0..<10 {
-      let vault = try LockedVault.open(folder.appending("backup-\(round)")).unlock(with: TemporaryVault.credentials())
-      let left = text(try vault.get(ItemName(service: "app", account: "left")))
-      #expect(left == text(try vault.get(ItemName(service: "app", account: "right"))))
+      let vault = try await LockedVault.open(folder.appending("backup-\(round)")).unlock(with: TemporaryVault.credentials())
+      let left = text(try await vault.get(ItemName(service: "app", account: "left")))
+      #expect(left == text(try await vault.get(ItemName(service: "app", account: "right"))))
       _ = try vault.verify()
     }
   }
@@ -92,11 +92,11 @@ import Testing
     let report = try restore(backup, pinned)
     isOver.withLock { $0 = true }
     let written = try await writer
-    let kept = try LockedVault.open(#require(report.kept), options: .withoutPins).unlock(with: TemporaryVault.credentials())
+    let kept = try await LockedVault.open(#require(report.kept), options: .withoutPins).unlock(with: TemporaryVault.credentials())
     let restored = try pinned.unlock()
     for number in 0..<written {
       let name = try ItemName(service: "app", account: "item \(number)")
-      let found = [text(try kept.get(name)), text(try restored.get(name))].compactMap(\.self)
+      let found = [text(try await kept.get(name)), text(try await restored.get(name))].compactMap(\.self)
       #expect(found == ["\(number)"], "item \(number) of \(written)")
     }
     _ = try restored.verify()

@@ -148,7 +148,7 @@ import Testing
 
   @Test func `of many who make the pin at once, all use the same`() async throws {
     let place = try TemporaryVault()
-    _ = try place.create().lock()
+    _ = try await place.create().lock()
     let options = VaultOptions(pins: place.folder.appending("pins"))
     let path = place.path
     let replicas = try await withThrowingTaskGroup(of: ReplicaID?.self) { group in

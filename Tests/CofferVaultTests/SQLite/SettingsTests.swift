@@ -21,7 +21,7 @@ import Testing
     let connection = try fixture.open().connection
     for (pragma, value) in [
       ("cell_size_check", 1), ("mmap_size", 0), ("secure_delete", 1), ("temp_store", 2), ("synchronous", 2),
-      ("trusted_schema", 0), ("busy_timeout", 30_000), ("application_id", 0x5056_4C54), ("user_version", 1),
+      ("trusted_schema", 0), ("application_id", 0x5056_4C54), ("user_version", 1),
     ] { #expect(try connection.number("PRAGMA \(pragma)") == value, "\(pragma)") }
     for (option, value) in [
       (SQLITE_DBCONFIG_DEFENSIVE, 1), (SQLITE_DBCONFIG_ENABLE_TRIGGER, 0), (SQLITE_DBCONFIG_ENABLE_VIEW, 0),

@@ -58,7 +58,6 @@ import Testing
 
   @Test func `a writer that cannot have the lock is told so in time`() throws {
     let other = try fixture.open(.init(busyMilliseconds: 50))
-    #expect(try other.connection.number("PRAGMA busy_timeout") == 50)
     try vault.write { () throws(StoreError) in
       expectError(.busy) { () throws(StoreError) in try other.write {} }
       #expect(try state(other) == 2)

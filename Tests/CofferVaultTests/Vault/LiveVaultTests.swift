@@ -195,7 +195,7 @@ import Testing
     let subscription = try other.changes.subscribe { continuation.yield($0) }
     try store.save(form("ours"), for: "a")
     try other.save(form("theirs"), for: "b")
-    try store.lock()
+    try await store.lock()
     var seen: [ChangeFeed.Event] = []
     for await event in events {
       seen.append(event)

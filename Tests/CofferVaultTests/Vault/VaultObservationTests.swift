@@ -121,16 +121,16 @@ import Testing
     let router = try StorageRouter(plain: MemoryStore<Plain>(), vault: store, keys: keys)
     var values = try router.changes(of: keys.token).makeAsyncIterator()
     #expect(try await values.next()?.get() == nil)
-    try router.set(Sealed("secret"), for: keys.token)
+    try await router.set(Sealed("secret"), for: keys.token)
     let set = try await values.next()?.get()
     #expect(try set?.reveal() == "secret")
-    try store.lock()
+    try await store.lock()
     guard case .failure(let error)? = await values.next() else {
       Issue.record("readable while locked")
       return
     }
     #expect(error.kind == .locked)
-    try store.unlock(with: TemporaryVault.credentials())
+    try await store.unlock(with: TemporaryVault.credentials())
     let again = try await values.next()?.get()
     #expect(try again?.reveal() == "secret")
     let other = try VaultStore(service: "svc", vault: place.unlock())

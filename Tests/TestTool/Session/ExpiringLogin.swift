@@ -31,7 +31,7 @@ struct ExpiringLogin {
 
   func renew(after go: String) async throws {
     do {
-      _ = try app.value(for: keys.token)
+      _ = try await app.value(for: keys.token)
       print("found a live credential")
       return
     } catch  where error.kind == .expired { try SessionVerbs.append(to: home.appending("asked")) }

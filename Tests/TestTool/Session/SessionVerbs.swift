@@ -22,7 +22,7 @@ enum SessionVerbs {
     do {
       switch verb {
       case "login": try login(home, rest[0], dyingAt: rest.dropFirst().first)
-      case "logout": try open(home, dyingAt: rest.first).session.logout()
+      case "logout": try await open(home, dyingAt: rest.first).session.logout()
       case "refresh": try await refresh(home, rest[0], dyingAt: rest.dropFirst().first)
       case "login-until": try ExpiringLogin(home).login(seconds: Double(rest[0]) ?? 0)
       case "renew": try await ExpiringLogin(home).renew(after: rest[0])

@@ -1,3 +1,4 @@
+internal import Coffer
 internal import CofferMemory
 internal import CofferPlatform
 internal import CofferStorage
@@ -30,6 +31,10 @@ enum Step {
     case "init":
       _ = try UnlockedVault.create(
         at: .file(path), with: VaultVerbs.credentials(keyFile), cost: .testing, options: VaultVerbs.options)
+    case "init-with-key-file":
+      var places = Places(home: path.removingLastComponent())
+      places.vault = .file(path)
+      _ = try places.createVault(newKeyFileAt: FilePath(keyFile))
     case "measured-init":
       let credentials = Credentials(passphrase: try VaultVerbs.secret("passphrase"))
       _ = try UnlockedVault.create(at: VaultPlace(path.string + ".measured"), with: credentials, options: VaultVerbs.options)

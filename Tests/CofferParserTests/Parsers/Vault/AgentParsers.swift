@@ -1,3 +1,4 @@
+import CofferClient
 import CofferMemory
 import CofferPlatform
 import CofferStorage
@@ -19,7 +20,7 @@ enum AgentParsers {
 
   static let request = Parser("agent-request") { body in
     let frame = try frame(body)
-    let request = try frame.request()
+    guard let request = AgentProtocol.Request(rawValue: try frame.kind()) else { return }
     try keeps(body, "a request", try read(request, frame))
   }
 
@@ -136,7 +137,8 @@ enum AgentParsers {
       case .add:
         var report = ImportReport()
         _ = try pages(&fields) { (fields) throws(StoreError) in try report.take(&fields) }
-      case .greet, .lock, .stop, .commit, .forget, .stage, .rehearse: return
+      case .greet: _ = try fields.number(UInt8.self)
+      case .lock, .stop, .commit, .forget, .stage, .rehearse: return
       }
     }
   }

@@ -22,6 +22,7 @@ public struct ServiceKeys: KeySpace {
 public func service(over app: StorageRouter, running: @escaping @Sendable (Int) async -> Void) -> some ApplicationProtocol {
   let config = ConfigReader(providers: [EnvironmentVariablesProvider(), CofferProvider(app)]).scoped(to: "service")
   let router = Router()
+  router.add(middleware: StoreErrors())
   router.get("/") { _, _ in config.string(forKey: "greeting", default: "Hello") }
   router.get("/admin") { request, _ in
     let token = try config.requiredString(forKey: "token", isSecret: true)

@@ -34,7 +34,7 @@ import Testing
     #expect(try await ask(place, "/admin", "first").status == 401)
     #expect(try await ask(place, "/admin", "second").status == 200)
     try home.vault.lock()
-    #expect(try await ask(place, "/admin", "second").status == 500)
+    #expect(try await ask(place, "/admin", "second").status == 503)
     #expect(try await ask(place, "/").body == "Good day")
   }
 }

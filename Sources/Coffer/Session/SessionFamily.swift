@@ -1,0 +1,76 @@
+public import CofferPlatform
+public import CofferStorage
+
+/// The logins of the users of a service, each a ``Session``: their keys are members of families, named after the user.
+///
+/// ```swift
+/// struct ServiceKeys: KeySpace {
+///   let accounts = StorageKeyFamily("account", of: Account.self).endsWithSession()
+///   let tokens = StorageKeyFamily("token", secret: Token.self).expires(\.expires).endsWithSession()
+/// }
+///
+/// let sessions = try app.sessions(user: keys.accounts, credential: keys.tokens)
+/// try sessions["ada"].login(as: account) { try $0.set(Sealed(token), for: keys.tokens["ada"]) }
+/// let token = try await sessions["ada"].refresh(keys.tokens["ada"]) { old in try await server.renew(old) }
+/// try sessions["ada"].logout()
+/// ```
+///
+/// The logout of one user removes the members of that name from every family declared with `endsWithSession()`, and nothing
+/// of other users. The router's ``Session``, if it has one, ends with its own logout, which ends the users' sessions too.
+///
+/// A name is checked when a session is used: see ``/CofferStorage/StorageKeyFamily/subscript(_:)``.
+public struct SessionFamily<User: Sendable>: Sendable {
+  private let router: StorageRouter
+  private let keys: @Sendable (String) -> SessionKeys<User>
+  private let names: @Sendable () throws(StoreError) -> [String]
+  // One for all sessions: each would otherwise begin with the clock of its own moment.
+  private let clock: SessionTime
+
+  /// The sessions of a router.
+  ///
+  /// - Parameters:
+  ///   - router: the router of the stores.
+  ///   - user: a description of each logged-in user, in either store.
+  ///   - credential: the credentials of the users.
+  ///   - clock: the clock; the system's by default.
+  /// - Throws: `StoreError` `.undeclared` for a family that the router does not know; `.incomplete` for one without
+  ///   `endsWithSession()`, which a logout would leave behind.
+  public init<UserRoute, Credential>(
+    _ router: StorageRouter, user: StorageKeyFamily<User?, UserRoute>,
+    credential: StorageKeyFamily<Sealed<Credential>?, Vault>, clock: SessionClock = .system
+  ) throws(StoreError) {
+    try Session<User>.check(user, isDeclared: router.declares(user), router)
+    try Session<User>.check(credential, isDeclared: router.declares(credential), router)
+    self.router = router
+    keys = { name in SessionKeys(router, user[name], credential[name]) }
+    names = { () throws(StoreError) in try router.members(of: credential) }
+    self.clock = SessionTime(clock)
+  }
+
+  /// The session of the user called `name`. Costs little: make one whenever it is needed.
+  public subscript(_ name: String) -> Session<User> { Session(router, keys(name), clock, member: name) }
+
+  /// The users with a credential, ascending, even one that has expired. Opens no value.
+  ///
+  /// - Throws: the errors of ``/CofferStorage/StorageRouter/members(of:)``.
+  public func users() throws(StoreError) -> [String] { try names() }
+
+  /// Logs all users out: one step removes all members of the families declared with `endsWithSession()`, or none.
+  ///
+  /// - Throws: the errors of ``Session/logout()``.
+  public func logout() throws {
+    try router.transaction { try $0.endAllSessions() }
+    router.finishScrubbing()
+  }
+}
+
+extension StorageRouter {
+  /// The sessions of the users of this router's service.
+  ///
+  /// - Throws: the errors of ``/Coffer/SessionFamily/init(_:user:credential:clock:)``.
+  public func sessions<User, UserRoute, Credential>(
+    user: StorageKeyFamily<User?, UserRoute>, credential: StorageKeyFamily<Sealed<Credential>?, Vault>
+  ) throws(StoreError) -> SessionFamily<User> {
+    try SessionFamily(self, user: user, credential: credential)
+  }
+}

@@ -1,0 +1,94 @@
+// Items.
+extension AgentConnection {
+  /// The value of `item`; nil if it does not exist.
+  ///
+  /// - Throws: ``ClientError/Kind/expired`` for an expired one.
+  public func value(of item: AgentItem) throws(ClientError) -> SecretBuffer? {
+    try ask(.get) { (writer) throws(ClientError) in
+      try writer.put(item)
+    } answer: { (fields) throws(ClientError) in
+      try fields.flag() ? fields.value() : nil
+    }
+  }
+
+  /// Stores `value` and its description under `item`.
+  ///
+  /// - Parameters:
+  ///   - value: at most 2 097 152 bytes.
+  ///   - item: its name.
+  ///   - label: a text for people.
+  ///   - contentType: a media type; empty for plain bytes.
+  ///   - attributes: names and values that describe it.
+  ///   - expires: the end of the value's use, in seconds since 1970.
+  ///   - replacing: whether it may take the place of an item of that name.
+  /// - Throws: ``ClientError/Kind/alreadyExists``, ``ClientError/Kind/outcomeUnknown``.
+  public func set(
+    _ value: SecretBuffer, for item: AgentItem, label: String = "", contentType: String = "",
+    attributes: [String: String] = [:], expires: Double? = nil, replacing: Bool = true
+  ) throws(ClientError) {
+    try ask(.apply, isWrite: true) { (writer) throws(ClientError) in
+      try writer.put(1 as UInt32)
+      try writer.put(1 as UInt8)
+      try writer.put(item)
+      try writer.put(replacing ? 0 : 1 as UInt8)
+      try writer.put(label)
+      try writer.put(contentType)
+      try writer.put(expires != nil)
+      if let expires { try writer.put(seconds: expires) }
+      try writer.put(UInt32(clamping: attributes.count))
+      for (name, text) in attributes.sorted(by: { $0.key < $1.key }) {
+        try writer.put(name)
+        try writer.put(text)
+      }
+      try writer.put(value)
+      // As many previous versions as the item keeps.
+      try writer.put(false)
+    } answer: { (fields) throws(ClientError) in
+      fields.skipRest()
+    }
+  }
+
+  /// Removes `item` for good; false if there was none.
+  @discardableResult
+  public func delete(_ item: AgentItem) throws(ClientError) -> Bool {
+    try ask(.delete, isWrite: true) { (writer) throws(ClientError) in
+      try writer.put(item)
+      try writer.put(0 as UInt8)
+      try writer.put(false)
+    } answer: { (fields) throws(ClientError) in
+      try fields.flag()
+    }
+  }
+
+  /// The services that begin with `prefix`, by name.
+  public func services(prefix: String = "") throws(ClientError) -> [String] { try names(of: nil, prefix) }
+
+  /// The items of `service`, by account.
+  public func list(service: String) throws(ClientError) -> [AgentItem] {
+    try names(of: service, "").map { AgentItem(service: service, account: $0) }
+  }
+
+  /// All items, by service and account: one question for each service.
+  public func list() throws(ClientError) -> [AgentItem] {
+    var items: [AgentItem] = []
+    for service in try services() { items += try list(service: service) }
+    return items
+  }
+
+  private func names(of service: String?, _ prefix: String) throws(ClientError) -> [String] {
+    try pages(.names) { (writer) throws(ClientError) in
+      try writer.put(optional: service)
+      try writer.put(prefix)
+    } element: { (fields) throws(ClientError) in
+      try fields.text()
+    }
+  }
+
+  /// The access token of a login at `host`, which `coffer auth login` keeps; nil without a login. The agent renews no token:
+  /// `coffer auth token` does.
+  ///
+  /// - Throws: ``ClientError/Kind/expired`` once the token has expired.
+  public func accessToken(host: String, account: String) throws(ClientError) -> SecretBuffer? {
+    try value(of: AgentItem(service: host, account: account))
+  }
+}

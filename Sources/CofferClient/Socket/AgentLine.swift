@@ -1,0 +1,254 @@
+internal import Synchronization
+
+/// Made and greeted on demand, kept between questions, and remade after its end.
+package final class AgentLine<Memory: WireMemory & ~Copyable>: Sendable {
+  package typealias Failing = Memory.WireFailure
+  package typealias Greeting = @Sendable (inout WireWriter<Memory>) throws(Failing) -> Void
+  package let address: AgentAddress
+  private let greeting: Greeting
+  /// For ``end()``: a second descriptor of the connection in use.
+  private struct Use {
+    let isKept: Bool
+    var hasEnded = false, descriptor: Int32 = -1
+  }
+  private let use: Mutex<Use>
+  /// A connection between two questions. One is enough: most programs ask one thing at a time.
+  private let idle = Mutex<Idle?>(nil)
+
+  private struct Idle: ~Copyable {
+    let socket: LocalSocket
+    /// A forked child must not use its parent's connection.
+    let process: pid_t
+  }
+
+  /// The limit for a greeting, which needs no vault.
+  private static var greetingTime: Duration { .seconds(5) }
+  /// The limit for an answer to begin: longer than the vault waits for another writer.
+  package static var usualAnswerTime: Duration { .seconds(45) }
+  package let answerTime: Duration
+  private static var wholeMessage: Duration { .seconds(10) }
+  /// The limit for all pages of an answer after the first: a stranger at the socket could send pages forever.
+  private static var wholeAnswer: Duration { .seconds(120) }
+
+  package init(_ address: AgentAddress, answerTime: Duration? = nil, isEndable: Bool = false, greeting: @escaping Greeting) {
+    (self.address, self.greeting, self.answerTime) = (address, greeting, answerTime ?? Self.usualAnswerTime)
+    use = Mutex(Use(isKept: isEndable))
+  }
+
+  /// Ends a waiting question and refuses later ones, with a failure of kind `noAgent`. Only for a line of one thread.
+  package func end() {
+    use.withLock { use in
+      use.hasEnded = true
+      if use.descriptor >= 0 { shutdown(use.descriptor, Int32(SHUT_RDWR)) }
+    }
+  }
+
+  /// A second descriptor may be shut down while the first is closed and its number used again.
+  private func enter(_ socket: borrowing LocalSocket) throws(TransportFailure) {
+    let isOpen = use.withLock { use in
+      guard !use.hasEnded else { return false }
+      if use.isKept { use.descriptor = dup(socket.descriptor) }
+      return true
+    }
+    guard isOpen else { throw .gone }
+  }
+
+  private func leave() {
+    use.withLock { use in
+      if use.descriptor >= 0 { close(use.descriptor) }
+      use.descriptor = -1
+    }
+  }
+
+  package func isAnswered() throws(Failing) -> Bool {
+    guard let socket = try address.connect(Failing.self) else { return false }
+    try greet(on: socket)
+    give(back: socket)
+    return true
+  }
+
+  /// Asks an agent, in its own protocol version, to end.
+  ///
+  /// - Throws: `error` if it does not agree.
+  package func stop(inVersion version: UInt8, after error: Failing) throws(Failing) {
+    guard let socket = try address.connect(Failing.self) else { return }
+    let request = try WireWriter<Memory>(kind: AgentProtocol.Request.stop.rawValue, version: version)
+    do throws(TransportFailure) {
+      try request.withFrame { (frame) throws(TransportFailure) in try socket.send(frame, within: Self.wholeMessage) }
+    } catch { throw silent(error) }
+    let answer: WireFrame<Memory>
+    do throws(Failure) { answer = try hear(on: socket, answerTime) } catch { throw said(of: error, isWrite: false) }
+    let agrees = answer.body.withUnsafeBytes { $0[1] == AgentProtocol.Answer.done.rawValue }
+    guard agrees else { throw error }
+  }
+
+  package enum Failure: Error {
+    /// The agent answered with this error, and did nothing.
+    case refused(Failing)
+    /// Nothing of the question was sent: nothing was done.
+    case unsent(TransportFailure)
+    /// It broke off after part of the question was sent: the outcome is unknown.
+    case unanswered(TransportFailure)
+    /// The answer cannot be understood.
+    case garbled(Failing)
+  }
+
+  /// Sends `request`, and passes each frame of the answer to `page`.
+  ///
+  /// - Throws: ``/CofferPlatform/StoreError/Kind/outcomeUnknown`` for a write sent wholly or in part, and not answered.
+  package func exchange(
+    _ request: consuming WireWriter<Memory>, isWrite: Bool, _ time: Duration? = nil,
+    page: (inout WireReader<Failing>) throws(Failing) -> Void
+  ) throws(Failing) {
+    let time = time ?? answerTime
+    var heard = false
+    func hearPage(_ fields: inout WireReader<Failing>) throws(Failing) {
+      heard = true
+      try page(&fields)
+    }
+    try request.withFrame { (frame) throws(Failing) in
+      // A kept connection may have ended. A question that was not sent, or only reads, may be repeated.
+      if let kept = takeIdle() {
+        do throws(Failure) { return try talk(on: kept, frame, isGreeted: true, time, hearPage) } catch {
+          switch error {
+          case .unsent: break
+          case .unanswered where !isWrite && !heard: break
+          default: throw said(of: error, isWrite: isWrite)
+          }
+        }
+      }
+      guard let fresh = try address.connect(Failing.self) else { throw absent }
+      do throws(Failure) { try talk(on: fresh, frame, isGreeted: false, time, hearPage) } catch {
+        throw said(of: error, isWrite: isWrite)
+      }
+    }
+  }
+
+  package func said(of failure: Failure, isWrite: Bool) -> Failing {
+    switch failure {
+    case .refused(let error): error
+    case .unanswered(let failure) where isWrite: unknown(failure.error())
+    case .garbled(let error): isWrite ? unknown(error) : error
+    case .unsent(.slow), .unanswered(.slow): silent(.slow)
+    case .unsent(.gone), .unanswered(.gone): absent
+    // A failure of this end, which shows nothing about the agent: exhausted memory, or a refused system call.
+    case .unsent(let failure), .unanswered(let failure): failure.error()
+    }
+  }
+
+  private func talk(
+    on socket: consuming LocalSocket, _ frame: UnsafeRawBufferPointer, isGreeted: Bool, _ time: Duration,
+    _ page: (inout WireReader<Failing>) throws(Failing) -> Void
+  ) throws(Failure) {
+    do throws(TransportFailure) { try enter(socket) } catch { throw .unsent(error) }
+    defer { leave() }
+    if !isGreeted { do throws(TransportFailure) { try sendGreeting(on: socket) } catch { throw .unsent(error) } }
+    var sent = 0
+    do throws(TransportFailure) { try socket.send(frame, within: Self.wholeMessage, count: &sent) } catch {
+      // A refused greeting ends the connection, perhaps before the question is sent. Its answer has the reason.
+      if !isGreeted { do throws(Failure) { try hearGreeting(on: socket) } catch { if case .refused = error { throw error } } }
+      throw sent == 0 ? .unsent(error) : .unanswered(error)
+    }
+    if !isGreeted { try hearGreeting(on: socket) }
+    var isLast = false, bytes = 0
+    var deadline: ContinuousClock.Instant?
+    while !isLast {
+      let answer = try hear(on: socket, deadline.map { min(time, $0 - .now) } ?? time)
+      deadline = deadline ?? .now + Self.wholeAnswer
+      bytes += answer.body.count
+      guard bytes <= AgentProtocol.largestAnswer else { throw .garbled(.malformed("it has more pages than an agent sends")) }
+      var refusal: Failing?
+      do throws(Failing) {
+        let kind = try answer.answerKind()
+        refusal = try answer.arguments { (fields) throws(Failing) -> Failing? in
+          guard kind != .failed else { return Failing(try fields.wireError()) }
+          try page(&fields)
+          return nil
+        }
+        isLast = kind != .more
+      } catch { throw .garbled(error) }
+      guard let refusal else { continue }
+      // An error is a whole answer: the connection can be used again.
+      give(back: socket)
+      throw .refused(refusal)
+    }
+    give(back: socket)
+  }
+
+  private func greet(on socket: borrowing LocalSocket) throws(Failing) {
+    do throws(TransportFailure) { try sendGreeting(on: socket) } catch { throw silent(error) }
+    do throws(Failure) { try hearGreeting(on: socket) } catch {
+      switch error {
+      case .refused(let error), .garbled(let error): throw error
+      case .unsent(let failure), .unanswered(let failure): throw silent(failure)
+      }
+    }
+  }
+
+  private func sendGreeting(on socket: borrowing LocalSocket) throws(TransportFailure) {
+    let writer: WireWriter<Memory>
+    do throws(Failing) { writer = try greetingFrame() } catch { throw .unmade(error) }
+    try writer.withFrame { (frame) throws(TransportFailure) in try socket.send(frame, within: Self.wholeMessage) }
+  }
+
+  private func greetingFrame() throws(Failing) -> WireWriter<Memory> {
+    var writer = try WireWriter<Memory>(request: .greet)
+    try greeting(&writer)
+    return writer
+  }
+
+  private func hearGreeting(on socket: borrowing LocalSocket) throws(Failure) {
+    let answer = try hear(on: socket, min(Self.greetingTime, answerTime))
+    // An agent of another version refuses every request.
+    do throws(Failing) { _ = try answer.kind() } catch { throw .refused(error) }
+    let refusal: Failing?
+    do throws(Failing) {
+      let kind = try answer.answerKind()
+      refusal = try answer.arguments { (fields) throws(Failing) -> Failing? in
+        if kind == .failed { return Failing(try fields.wireError()) }
+        // The highest call of the agent: a call above it is refused as unsupported.
+        _ = try fields.number(UInt8.self)
+        return nil
+      }
+    } catch { throw .garbled(error) }
+    if let refusal { throw .refused(refusal) }
+  }
+
+  private func hear(on socket: borrowing LocalSocket, _ time: Duration) throws(Failure) -> WireFrame<Memory> {
+    let arrival: LocalSocket.Arrival<Memory>
+    do throws(TransportFailure) { arrival = try socket.receive(into: Memory.self, begins: time, whole: Self.wholeMessage) } catch
+    {
+      switch error {
+      // No agent announces so much: the peer is no agent.
+      case .tooLarge: throw .garbled(Failing.malformed("it announces more than an agent sends"))
+      case .tooShort: throw .garbled(error.error())
+      case .gone, .slow, .system, .unmade: throw .unanswered(error)
+      }
+    }
+    switch consume arrival {
+    case .frame(let frame): return frame
+    case .closed: throw .unanswered(.gone)
+    case .silence: throw .unanswered(.slow)
+    }
+  }
+
+  private func takeIdle() -> LocalSocket? {
+    let kept = idle.withLock { $0.take() }
+    guard let kept, kept.process == getpid(), !kept.socket.isSpent else { return nil }
+    return kept.socket
+  }
+
+  private func give(back socket: consuming LocalSocket) {
+    let kept = Idle(socket: socket, process: getpid())
+    var next = Optional(kept)
+    idle.withLock { $0 = next.take() }
+  }
+
+  private var absent: Failing { Failing(.absent(address.text)) }
+
+  private func silent(_ failure: TransportFailure) -> Failing {
+    Failing(.silent(address.text, "\(failure.error(as: Failing.self))"))
+  }
+
+  private func unknown(_ error: Failing) -> Failing { Failing(.unknown(address.text, "\(error)")) }
+}
