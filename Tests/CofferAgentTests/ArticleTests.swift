@@ -1,4 +1,5 @@
 import CofferClient
+import CofferPlatform
 import CofferTestSupport
 import Foundation
 import Testing
@@ -18,5 +19,12 @@ import Testing
     for request in AgentProtocol.Request.allCases {
       #expect(told.contains { $0 == request && $1 == "\(request)" }, "\(request)")
     }
+  }
+
+  @Test func `the article lists every kind of error in the order of the codes`() throws {
+    let text = try String(contentsOf: Self.article, encoding: .utf8)
+    let list = try #require(text.firstMatch(of: /The kinds are, in their order, from 1: ((?s).*?)\. See/)).1
+    let kinds = StoreError.Kind.all.sorted { $0.code < $1.code }.map(\.word)
+    #expect(list.matches(of: /`([a-zA-Z]+)`/).map { String($0.1) }.filter { $0 != "errno" } == kinds)
   }
 }

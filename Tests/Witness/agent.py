@@ -13,7 +13,7 @@ KINDS = ("invalidName undeclared duplicateKey refused tooLarge reentrant closed 
          "notFound alreadyExists ambiguous conflict pending locked wrongSecret noVault notAVault damaged tampered rolledBack "
          "forked replaced newerFormat kdfMemory busy denied readOnly noSpace io outcomeUnknown unsupported incomplete "
          "closureThrew afterFork givenUp noAgent noCredentials unfitSecret lastSlot otherVault unproven moved inUse memory "
-         "unreachable loginRefused").split()
+         "unreachable loginRefused cancelled").split()
 
 
 class AgentError(Exception):
