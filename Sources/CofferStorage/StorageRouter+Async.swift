@@ -78,7 +78,7 @@ extension StorageRouter {
   nonisolated(nonsending) public func value<V>(for key: StorageKey<V, Vault>, within limit: Duration? = nil)
     async throws(StoreError) -> V
   {
-    try await CallQueues.call(within: limit, isRead: true) { () throws(StoreError) in try self.value(for: key) }
+    try await CallQueues.call(within: limit, of: id, isRead: true) { () throws(StoreError) in try self.value(for: key) }
   }
 
   /// Forbidden: a name has no type. With this form the compiler also explains a misspelled key.
@@ -99,7 +99,7 @@ extension StorageRouter {
   nonisolated(nonsending) public func contains<V>(_ key: StorageKey<V, Vault>, within limit: Duration? = nil)
     async throws(StoreError) -> Bool
   {
-    try await CallQueues.call(within: limit, isRead: true) { () throws(StoreError) in try self.contains(key) }
+    try await CallQueues.call(within: limit, of: id, isRead: true) { () throws(StoreError) in try self.contains(key) }
   }
 
   /// The asynchronous form of ``isDefault(_:)`` for a key of the vault. It throws the errors of ``set(_:for:within:)`` too.
@@ -113,6 +113,6 @@ extension StorageRouter {
   nonisolated(nonsending) public func members<V>(
     of family: StorageKeyFamily<V, Vault>, within limit: Duration? = nil
   ) async throws(StoreError) -> [String] {
-    try await CallQueues.call(within: limit, isRead: true) { () throws(StoreError) in try self.members(of: family) }
+    try await CallQueues.call(within: limit, of: id, isRead: true) { () throws(StoreError) in try self.members(of: family) }
   }
 }

@@ -110,7 +110,7 @@ public enum Write<Form: Sendable>: Sendable {
   case remove
 
   /// ``set(_:)`` of a value, ``remove`` for nil.
-  public init(_ form: Form?) { self = form.map(Write.set) ?? .remove }
+  public init(_ form: Form?) { if let form { self = .set(form) } else { self = .remove } }
 
   /// The value to store; nil to remove.
   public var form: Form? {

@@ -127,7 +127,8 @@ public final class TransactionSide<R: Route> {
   func expect(_ stamp: R.Stamp, of name: String) { expectations[name] = stamp }
 
   func form(_ name: String) throws(StoreError) -> R.Form? {
-    if let write = writes[name] { return write.form }
+    // The first test spares most reads the type of an optional write, which is made at run time.
+    if !writes.isEmpty, let write = writes[name] { return write.form }
     return try reading(name).form
   }
 
@@ -157,7 +158,7 @@ public final class TransactionSide<R: Route> {
 
   // A value that was read once stays the same for the rest of the closure; the commit compares it.
   private func reading(_ name: String) throws(StoreError) -> Reading<R> {
-    if let reading = readings[name] { return reading }
+    if !readings.isEmpty, let reading = readings[name] { return reading }
     let reading = try store.load([name])[0]
     readings[name] = reading
     return reading

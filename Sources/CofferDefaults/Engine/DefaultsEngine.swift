@@ -173,21 +173,18 @@ final class DefaultsEngine: Sendable {
   func fresh<Result>(_ body: (borrowing EngineState) -> Result) throws(StoreError) -> Result {
     let early = try state.withoutLock { (state) throws(StoreError) in try isCurrent(state) ? body(state) : nil }
     if let early { return early }
-    do throws(StoreError) {
-      return try state.withReadLock { (state) throws(StoreError) in
-        try refresh(&state)
-        return body(state)
-      }
-    } catch {
-      guard error.kind == .moved else { throw error }
-    }
-    try follow()
-    return state.withLock { state in body(state) }
+    try bringUpToDate()
+    return state.withReadLock { state in body(state) }
   }
 
   /// Out of line and without the body: otherwise each read would retain all its captures.
   @inline(never)
-  private func follow() throws(StoreError) {
+  private func bringUpToDate() throws(StoreError) {
+    do throws(StoreError) {
+      return try state.withReadLock { (state) throws(StoreError) in try refresh(&state) }
+    } catch {
+      guard error.kind == .moved else { throw error }
+    }
     try Relocation(engine: self).follow()
     try state.withLock { (state) throws(StoreError) in
       // While no process could follow, the old knowledge stays valid.
