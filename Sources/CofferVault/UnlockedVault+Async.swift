@@ -5,7 +5,7 @@ internal import CofferVaultRows
 public import FoundationEssentials
 
 // The compiler chooses these in asynchronous code. They throw the errors of the synchronous forms, and `.cancelled` if the task
-// is cancelled during a wait; nothing has changed then, but ``lock()`` has locked the vault.
+// is cancelled during a wait. Nothing has changed then, except by ``UnlockedVault/lock()``.
 extension UnlockedVault {
   /// Runs `body` where it may wait for the disk and for others, or in place if it need not wait.
   ///
