@@ -51,12 +51,12 @@ public struct IDToken: Sendable, Hashable {
     }
     if let audience = texts["aud"] { audiences.append(audience) }
     // In the order of OpenID Connect Core 1.0, 3.1.3.7.
-    guard let issuer = texts["iss"], issuer == client.server.issuer else { throw refused("is of another issuer") }
+    guard let issuer = texts["iss"], issuer == client.server.issuer else { throw refused("is from another issuer") }
     guard audiences.contains(client.id) else { throw refused("is for another client") }
     // Items 4 and 5, for a token with other audiences.
     guard texts["azp"].map({ $0 == client.id }) ?? (audiences.count == 1) else { throw refused("is not for this client alone") }
     guard let end, end + Self.leeway > now.timeIntervalSince1970 else { throw refused("has expired") }
-    guard try CodeGrant.isSame(texts["nonce"], CodeGrant.secret(nonce)) else { throw refused("is of another login") }
+    guard try CodeGrant.isSame(texts["nonce"], CodeGrant.secret(nonce)) else { throw refused("belongs to another login") }
     guard let subject = texts["sub"], !subject.isEmpty else { throw refused("names nobody") }
     self.issuer = issuer
     self.subject = subject

@@ -166,7 +166,7 @@ public struct WebLogin: Sendable {
       (0..<Self.most).contains(slot)
     else { throw refused("the answer is malformed") }
     let (version, present) = try look(slot)
-    let unknown = refused("no login that waits for this answer has begun in this browser within ten minutes")
+    let unknown = refused("this browser began no login for this answer within ten minutes")
     guard let present else { throw unknown }
     let pending = try present.decoded(PendingLogin.self)
     guard try CodeGrant.isSame(String(state[1]), CodeGrant.secret(pending.state)), pending.client == client.id,
