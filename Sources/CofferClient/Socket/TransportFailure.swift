@@ -22,7 +22,7 @@ package enum TransportFailure: Error {
       Failure(
         WireError(
           code: 32, "the other end closed the agent's socket", place: Self.placeName,
-          cure: "ask AgentClient.status() whether the agent runs", first: Int(ECONNRESET), detail: "askAgent"))
+          cure: "check whether the agent runs", first: Int(ECONNRESET), detail: "askAgent"))
     case .slow:
       Failure(
         WireError(

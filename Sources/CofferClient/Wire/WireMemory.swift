@@ -50,7 +50,7 @@ extension WireError {
   static func otherVersion(_ found: UInt8) -> WireError {
     WireError(
       code: 26, "the agent and its client speak different versions of their protocol",
-      cure: "end the agent with AgentClient.stop(), and start one of this version", first: Int(found),
+      cure: "end the agent, and start one of this version", first: Int(found),
       second: Int(AgentProtocol.version), detail: "restartAgent")
   }
 
