@@ -84,8 +84,8 @@ extension AgentConnection {
     }
   }
 
-  /// The access token of a login at `host` by `coffer auth login`; nil without a login. The agent renews no tokens; `coffer
-  /// auth token` does.
+  /// The access token of a login at `host` by `coffer auth login`; nil without a login. The agent renews no tokens;
+  /// `coffer auth token` does.
   ///
   /// - Throws: ``ClientError/Kind/expired`` once the token has expired.
   public func accessToken(host: String, account: String) throws(ClientError) -> SecretBuffer? {

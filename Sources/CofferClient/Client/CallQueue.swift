@@ -20,7 +20,7 @@ enum DetachedCall {
   }
 }
 
-/// Begins asynchronous calls in order, on two threads that end with the last call.
+/// Begins asynchronous calls in order, on at most two threads that end with the last call.
 final class CallQueue: Sendable {
   /// Runs a call, or refuses it for want of a thread.
   private typealias Work = @Sendable (_ canRun: Bool) -> Void
