@@ -35,7 +35,7 @@ public final class ObservableValue<Value: Sendable>: Observable {
 
   /// The value. Setting it stores it; setting nil removes it.
   ///
-  /// `value += 1` starts from the last seen value, and overwrites a later write of another process: `update` does not.
+  /// `value += 1` starts from the last seen value, and overwrites a later write by another process. `update` does not.
   public var value: Value {
     get {
       registrar.access(self, keyPath: \.value)
@@ -58,7 +58,7 @@ public final class ObservableValue<Value: Sendable>: Observable {
     takePresent()
   }
 
-  /// The same for a closure that throws nothing, or says `throws(StoreError)`.
+  /// The same for a closure that throws nothing or declares `throws(StoreError)`.
   public func update(_ body: (inout Value) throws(StoreError) -> Void) throws(StoreError) {
     try router.update(key, body)
     takePresent()

@@ -52,8 +52,8 @@ public struct Overrides: Sendable {
   /// - Parameters:
   ///   - arguments: the words of a command line, without the program's name.
   ///   - spaces: the key spaces that the router gets.
-  /// - Throws: ``/CofferPlatform/StoreError/Kind/undecodable(stored:)`` if an option that names a key is last or before another
-  ///   option, and so has no value; nothing is taken then.
+  /// - Throws: ``/CofferPlatform/StoreError/Kind/undecodable(stored:)`` if a key's option has no value, at the end or before
+  ///   another option; nothing is taken then.
   public static func take(from arguments: inout [String], for spaces: any KeySpace...) throws(StoreError) -> Overrides {
     let keys = spaces.flatMap(\.declaredKeys)
     return Overrides(arguments: try LaunchArguments.take(from: &arguments) { name in keys.contains { $0.owns(name) } })

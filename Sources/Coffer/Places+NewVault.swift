@@ -6,23 +6,23 @@ internal import CofferVaultFormat
 public import SystemPackage
 
 extension Places {
-  /// Creates the vault here, with a new key file that opens it, and unlocks it. `coffer init --new-key-file` does the same.
+  /// Creates and unlocks the vault here, with a new key file, as `coffer init --new-key-file` does.
   ///
   /// ```swift
   /// let vault = try Places.standard().createVault(newKeyFileAt: "/home/ada/.coffer-key")
   /// ```
   ///
-  /// The key file, of mode 0600, appears whole and is durable before the vault. A process that ends in between leaves a key
-  /// file that opens nothing; the next call refuses it, like any file at the path. Delete it, and call again.
+  /// The key file, of mode 0600, appears whole and is durable before the vault. If the process ends in between, the key file
+  /// opens nothing, and the next call refuses it, like any existing file. Delete it, and call again.
   ///
-  /// - Parameter path: a new file. Nobody but this user and root may be able to write to its folder, which is not made.
-  /// - Throws: ``/CofferPlatform/StoreError`` `.alreadyExists` for a vault here or a file at `path`, `.denied`, `.noSpace`,
-  ///   `.io`, `.refused` if `COFFER_EXPECT_VAULT` was set when these places were found. Nothing is left then, unless the
-  ///   error says to keep the key file.
+  /// - Parameter path: a new file in an existing folder, to which only this user and root can write.
+  /// - Throws: ``/CofferPlatform/StoreError`` `.alreadyExists` for a vault here or a file at `path`; `.denied`, `.noSpace`,
+  ///   `.io`, `.memory`; `.refused` if `COFFER_EXPECT_VAULT` was set when these places were found; `.busy` if another program
+  ///   takes the new key file. Nothing is left then, except the key file after `.busy` or if the error says to keep it.
   public func createVault(newKeyFileAt path: FilePath) throws(StoreError) -> UnlockedVault {
     guard expectation == nil else {
       throw StoreError(
-        .refused, "COFFER_EXPECT_VAULT names another vault than a new one", place: vault.description,
+        .refused, "COFFER_EXPECT_VAULT names a vault that already exists", place: vault.description,
         cure: "unset COFFER_EXPECT_VAULT")
     }
     guard try isFree() else {
@@ -48,7 +48,7 @@ extension Places {
     }
   }
 
-  /// - Throws: the errors of a vault that cannot be opened.
+  /// - Throws: the errors of opening a vault.
   private func isFree() throws(StoreError) -> Bool {
     do throws(StoreError) { _ = try LockedVault.open(vault, options: .withoutPins) } catch {
       guard error.kind == .noVault else { throw error }
@@ -57,14 +57,14 @@ extension Places {
     return false
   }
 
-  /// Whether no vault was made, or only by another process. A server may still carry out what it did not answer.
+  /// Whether this process made no vault. A server may still carry out an unanswered request.
   private func isUnmade(after error: StoreError) -> Bool {
     if error.kind == .alreadyExists { return true }
     guard error.kind != .outcomeUnknown else { return false }
     do throws(StoreError) { return try isFree() } catch { return false }
   }
 
-  /// The resolved path, in a folder where nobody else can replace the file.
+  /// The resolved path. Nobody else can replace a file in its folder.
   private static func newFile(at path: FilePath) throws(StoreError) -> FilePath {
     guard let name = path.lastName, ![".", ".."].contains(name) else {
       throw StoreError(.denied, "the path names no file", place: path.string, cure: "give the path of a new key file")
@@ -81,11 +81,11 @@ extension Places {
       guard error.kind == .alreadyExists else { throw error }
       throw StoreError(
         .alreadyExists, "there is already a file, and a key file is never overwritten", place: file.string,
-        cure: "give another path; if this is the key file of a call that was interrupted, delete it")
+        cure: "give another path; delete the file if an interrupted call left it")
     }
   }
 
-  /// `coffer init` takes a key file that another one left, unless it is locked. Nil if the file system has no locks.
+  /// Keeps `coffer init` from taking the key file as one that an earlier run left. Nil if the file system has no locks.
   private static func lock(_ file: FilePath) throws(StoreError) -> DescriptorLock? {
     let lock: DescriptorLock?
     do throws(StoreError) { lock = try DescriptorLock.take(file, making: false) } catch { return nil }

@@ -124,9 +124,10 @@ extension StorageRouter {
 
   /// The asynchronous form of ``synchronize()``.
   ///
-  /// - Parameter limit: the longest wait for others' folds; by default as long as the synchronous form waits.
-  /// - Throws: the errors of the synchronous form; ``/CofferPlatform/StoreError/Kind/cancelled`` if the task is cancelled
-  ///   during the wait, and ``/CofferPlatform/StoreError/Kind/closed`` if the router is closed then: every value is stored.
+  /// - Parameter limit: the longest wait for others' folds; by default that of the synchronous form.
+  /// - Throws: the errors of the synchronous form; ``/CofferPlatform/StoreError/Kind/cancelled`` or
+  ///   ``/CofferPlatform/StoreError/Kind/closed`` if the task is cancelled or the router closed during the wait. Every value
+  ///   is stored even then.
   nonisolated(nonsending) public func synchronize(within limit: Duration? = nil) async throws(StoreError) {
     try await CallQueues.call(within: limit, of: id) { () throws(StoreError) in try self.synchronize() }
   }
@@ -134,6 +135,7 @@ extension StorageRouter {
   /// The asynchronous form of ``close()``.
   ///
   /// - Throws: the errors of the synchronous form; the store is closed even then.
+  ///   ``/CofferPlatform/StoreError/Kind/cancelled`` if the task is cancelled during the wait; the store may still be open.
   nonisolated(nonsending) public func close() async throws(StoreError) {
     endWaits()
     try await CallQueues.call(within: nil) { () throws(StoreError) in try self.close() }

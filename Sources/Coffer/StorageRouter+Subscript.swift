@@ -44,7 +44,7 @@ extension StorageRouter {
 }
 
 extension StorageRouter {
-  /// The plain keys of a key space as properties, which are read and set as `app[key]` is:
+  /// The plain keys of a key space as properties, read and set like `app[key]`:
   ///
   /// ```swift
   /// let settings = app[keys]

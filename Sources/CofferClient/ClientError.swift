@@ -1,6 +1,6 @@
-/// The one error of this library: what happened, where, and what to do about it. It never holds a value.
+/// This library's only error: what happened, where, and what to do about it. It never holds a value.
 public struct ClientError: Error, Sendable, Equatable {
-  /// The reason, by its number in the agent's protocol. An agent of a newer version may send others than the named ones.
+  /// The reason, by its number in the agent's protocol. A newer agent may send numbers without a name here.
   public struct Kind: RawRepresentable, Hashable, Sendable {
     /// The number in the protocol.
     public let rawValue: UInt8
@@ -8,17 +8,17 @@ public struct ClientError: Error, Sendable, Equatable {
     public init(rawValue: UInt8) { self.rawValue = rawValue }
     private init(_ number: UInt8) { rawValue = number }
 
-    /// The task that waited was cancelled; a change may have been made. Only at this end.
+    /// The waiting task was cancelled; a change may have been made. The agent never sends it.
     public static let cancelled = Kind(0)
     /// A name is empty, too long or has control characters.
     public static let invalidName = Kind(1)
-    /// Larger than the limit.
+    /// A value or message exceeds the limit.
     public static let tooLarge = Kind(5)
     /// The item has expired.
     public static let expired = Kind(10)
-    /// The item to create exists.
+    /// The new item already exists.
     public static let alreadyExists = Kind(13)
-    /// The agent has no key of the vault.
+    /// The agent does not have the vault's key.
     public static let locked = Kind(17)
     /// The passphrase or key opens no slot.
     public static let wrongSecret = Kind(18)
@@ -26,11 +26,11 @@ public struct ClientError: Error, Sendable, Equatable {
     public static let damaged = Kind(21)
     /// The agent speaks another version of the protocol.
     public static let otherVersion = Kind(26)
-    /// No answer in time; nothing was changed.
+    /// No answer in time; no item was changed.
     public static let busy = Kind(28)
     /// A folder or a process is another user's.
     public static let denied = Kind(29)
-    /// A failure of the system.
+    /// A system call failed.
     public static let system = Kind(32)
     /// The change may have been made: the agent did not answer.
     public static let outcomeUnknown = Kind(33)
@@ -54,7 +54,7 @@ public struct ClientError: Error, Sendable, Equatable {
   public var place: String? { error.place }
   /// What to do next: a sentence without full stop.
   public var cure: String { error.cure }
-  /// The system's number for a failure of kind ``Kind/system``.
+  /// `errno`, for kind ``Kind/system``.
   public var errno: Int32? { kind == .system ? Int32(clamping: error.first) : nil }
 
   static let cancelled = ClientError(
@@ -62,8 +62,8 @@ public struct ClientError: Error, Sendable, Equatable {
 }
 
 extension ClientError: CustomStringConvertible {
-  /// One line: `item 'smtp': the agent has no key (/run/user/1000/coffer/agent.sock); unlock it`. Control characters, which a
-  /// stranger may send, are left out.
+  /// One line: `item 'smtp': the agent has no key (/run/user/1000/coffer/agent.sock); unlock it`. Omits control characters,
+  /// which a stranger may send.
   public var description: String {
     var text = key.map { "item '\($0)': " } ?? ""
     text += what

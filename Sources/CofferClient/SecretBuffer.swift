@@ -1,7 +1,7 @@
-/// A secret of this process: bytes that are wiped when the last reference to them ends.
+/// A secret: bytes that are wiped when the last reference to them ends.
 ///
-/// They are out of core dumps, and zeroed in a forked child. They are locked against swapping as far as the system allows
-/// (`RLIMIT_MEMLOCK`): see ``isLocked``. The bytes never change, and no description shows them.
+/// They are left out of core dumps, and zeroed in a forked child. If `RLIMIT_MEMLOCK` permits, they are locked against
+/// swapping: see ``isLocked``. The bytes never change, and no description shows them.
 public final class SecretBuffer: Sendable {
   /// The number of bytes.
   public let count: Int
@@ -13,12 +13,12 @@ public final class SecretBuffer: Sendable {
   private init(zeros count: Int) throws(ClientError) {
     var isLocked = false
     guard let base = coffer_map_secret(count, &isLocked) else {
-      throw ClientError(WireError(code: 47, "\(count) bytes of memory for a secret are not there", cure: "free some memory"))
+      throw ClientError(WireError(code: 47, "no memory for a secret of \(count) bytes", cure: "free some memory"))
     }
     (self.count, self.base, self.isLocked) = (count, base, isLocked)
   }
 
-  /// A copy of `bytes`. The caller still has to wipe the original.
+  /// A copy of `bytes`. The caller must still wipe the original.
   ///
   /// - Throws: ``ClientError/Kind/memory``.
   public convenience init(copying bytes: UnsafeRawBufferPointer) throws(ClientError) {
@@ -34,7 +34,7 @@ public final class SecretBuffer: Sendable {
     if count > 0 { span.withUnsafeBytes { lent.copyMemory(from: $0) } }
   }
 
-  /// The UTF-8 of `text`, whose own bytes nobody wipes.
+  /// The UTF-8 of `text`. The bytes of `text` itself are not wiped.
   ///
   /// - Throws: ``ClientError/Kind/memory``.
   public convenience init(_ text: String) throws(ClientError) { try self.init(copying: text.utf8Span.span.bytes) }
@@ -60,12 +60,12 @@ public final class SecretBuffer: Sendable {
     try body(UnsafeRawBufferPointer(lent))
   }
 
-  /// The secret as a text that nobody wipes; nil if it is not UTF-8.
+  /// The secret as text, which is never wiped; nil if it is not UTF-8.
   public func text() -> String? { withUnsafeBytes { String(validating: $0, as: UTF8.self) } }
 }
 
 extension SecretBuffer: CustomStringConvertible, CustomReflectable {
-  /// Nothing of the secret, and not its length.
+  /// Shows neither the secret nor its length.
   public var description: String { "<secret>" }
   /// Empty, so that `dump` shows nothing.
   public var customMirror: Mirror { Mirror(self, children: []) }

@@ -1,4 +1,4 @@
-// The system's calls for this target alone, which links less than CofferPlatform.
+// System calls for this target only, which links less than CofferPlatform.
 @_exported public import CCofferPlatform
 
 #if canImport(Glibc)

@@ -94,7 +94,7 @@ extension DefaultsStore {
   /// - Throws: the errors of ``synchronize()``. The store is closed even then, and the values are safe in the journal.
   public func close() throws(StoreError) {
     try Reentrancy.check(place)
-    // Before the store counts as closed: the call runs again.
+    // Before the store counts as closed, because the call runs again.
     if engine.isWritable { try Waiting.refuse(at: engine.files.foldLock.string) }
     guard !isClosed.exchange(true, ordering: .relaxed) else { return }
     defer { engine.observation.afterTelling(engine) { [changes] in changes.end() } }

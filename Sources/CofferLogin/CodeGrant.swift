@@ -2,7 +2,7 @@ internal import CofferMemory
 internal import CofferPlatform
 internal import CofferStorage
 
-/// A login by an authorization code, which a browser brings from the server's page to `redirect`.
+/// A login by an authorization code that a browser brings from the server's page to `redirect`.
 ///
 /// Source: RFC 6749, 4.1, with PKCE (RFC 7636, S256).
 struct CodeGrant: Sendable {
@@ -28,14 +28,14 @@ struct CodeGrant: Sendable {
       + parameters.map { "\($0)=\(Form.encoded($1))" }.joined(separator: "&")
   }
 
-  /// Exchanges the code in the parameters of a redirect whose `state` was compared.
+  /// Exchanges the code in a redirect's parameters. The caller has compared `state`.
   ///
   /// - Throws: `.loginRefused` for another server's answer, an error, or a code that the server refuses.
   func tokens(for answer: [String: String], _ cancellation: Cancellation?) throws -> OAuthTokens {
     if let issuer = answer["iss"], let expected = client.server.issuer, issuer != expected {
-      throw refused("the answer is from another server", cure: "log in again; if it stays so, the page is not the server's")
+      throw refused("the answer is from another server", cure: "log in again; if it happens again, the page is not the server's")
     }
-    // Source: RFC 9207, 2.4: a server that announces its name has to send it.
+    // Source: RFC 9207, 2.4: a server that announces its name must send it.
     guard !client.server.namesIssuer || answer["iss"] != nil else {
       throw refused("the answer does not name its server", cure: "log in again")
     }
@@ -68,13 +68,13 @@ struct CodeGrant: Sendable {
     SecretForm(try text.utf8Span.span.bytes.withUnsafeBytes { try SecretBytes(copying: $0) })
   }
 
-  /// Whether `given` is `expected`, in a time that does not tell where they differ.
+  /// Whether `given` is `expected`. The time does not reveal where they differ.
   static func isSame(_ given: String?, _ expected: SecretForm) throws -> Bool {
     guard let given else { return false }
     return try secret(given).bytes.isEqual(to: expected.bytes)
   }
 
-  /// The parameters of a redirect; nil for a malformed query, and for a repeated name (RFC 6749, 3.1).
+  /// A redirect's parameters; nil for a malformed query or a repeated name (RFC 6749, 3.1).
   static func parameters(_ query: some Collection<UInt8>) -> [String: String]? {
     var found: [String: String] = [:]
     for pair in query.split(separator: UInt8(ascii: "&")) {

@@ -5,18 +5,18 @@ internal import FoundationEssentials
 
 /// The person who logged in, as an OpenID provider names them.
 ///
-/// The provider is proved by the connection over which the token came: https to the token endpoint. So the token's signature
-/// is not verified (OpenID Connect Core 1.0, 3.1.3.7, item 6). Its issuer, audience, end and nonce are.
+/// The https connection to the token endpoint proves the provider, so the token's signature is not verified (OpenID Connect
+/// Core 1.0, 3.1.3.7, item 6). Its issuer, audience, expiry and nonce are.
 public struct IDToken: Sendable, Hashable {
   /// The provider's name.
   public let issuer: String
-  /// The person's id, which the issuer gives to nobody else. Together with ``issuer`` it names an account for good; an e-mail
+  /// The person's id, which the issuer gives to nobody else. With ``issuer`` it always names the same account; an e-mail
   /// address does not.
   public let subject: String
   /// All claims that are texts, such as `email` and `name`.
   public let claims: [String: String]
 
-  /// Most bytes of a text; longer ones are left out.
+  /// Most bytes of a text; longer texts are left out.
   private static let longestText = 4096
   /// Seconds by which two clocks may differ.
   private static let leeway = 60.0
@@ -27,11 +27,11 @@ public struct IDToken: Sendable, Hashable {
     func refused(_ what: String) -> StoreError {
       StoreError(
         .loginRefused, "the server's id token \(what)", place: place,
-        cure: "log in again; if it stays so, ask the server's operator")
+        cure: "log in again; if it happens again, ask the server's operator")
     }
     guard let payload = try Self.payload(token) else {
       throw StoreError(
-        .damaged, "the server's id token is no JSON Web Token", place: place,
+        .damaged, "the server's id token is not a JSON Web Token", place: place,
         cure: "check that the address is the token endpoint's")
     }
     var (texts, audiences, end) = ([String: String](), [String](), Double?.none)
@@ -51,12 +51,12 @@ public struct IDToken: Sendable, Hashable {
     }
     if let audience = texts["aud"] { audiences.append(audience) }
     // In the order of OpenID Connect Core 1.0, 3.1.3.7.
-    guard let issuer = texts["iss"], issuer == client.server.issuer else { throw refused("is of another issuer") }
+    guard let issuer = texts["iss"], issuer == client.server.issuer else { throw refused("is from another issuer") }
     guard audiences.contains(client.id) else { throw refused("is for another client") }
-    // Items 4 and 5, for a token that others may use too.
+    // Items 4 and 5, for a token with other audiences.
     guard texts["azp"].map({ $0 == client.id }) ?? (audiences.count == 1) else { throw refused("is not for this client alone") }
     guard let end, end + Self.leeway > now.timeIntervalSince1970 else { throw refused("has expired") }
-    guard try CodeGrant.isSame(texts["nonce"], CodeGrant.secret(nonce)) else { throw refused("is of another login") }
+    guard try CodeGrant.isSame(texts["nonce"], CodeGrant.secret(nonce)) else { throw refused("belongs to another login") }
     guard let subject = texts["sub"], !subject.isEmpty else { throw refused("names nobody") }
     self.issuer = issuer
     self.subject = subject

@@ -64,7 +64,7 @@ extension Session {
     try login(as: user) { transaction in try set(tokens, keys, body, in: transaction) }
   }
 
-  /// The same in asynchronous code. It throws the errors of ``/Coffer/Session/login(as:within:_:)``.
+  /// The asynchronous form. Throws the errors of ``/Coffer/Session/login(as:within:_:)``.
   nonisolated(nonsending) public func login(
     as user: User, with tokens: OAuthTokens, _ keys: OAuthKeys,
     _ body: @escaping @Sendable (Transaction) throws -> Void = { _ in }

@@ -3,7 +3,7 @@ internal import CofferPlatform
 public import CofferStorage
 internal import FoundationEssentials
 
-/// The logins of a web service's own users, whose browsers go to the server's page and come back to an address of the service.
+/// Logins of a web service's users, whose browsers go to the server's page and return to an address of the service.
 ///
 /// ```swift
 /// let login = WebLogin(client, in: app)
@@ -14,29 +14,29 @@ internal import FoundationEssentials
 /// let tokens = try await login.tokens(for: request.uri.string, cookies: request.headers[.cookie])
 /// ```
 ///
-/// Until the browser comes back, the vault keeps the login's secrets, so that any process of the service can take the answer.
+/// Until the browser returns, the vault keeps the login's secrets, so that any process of the service can take the answer.
 /// Source: RFC 6749, 4.1; PKCE, RFC 7636; the server's name, RFC 9207; with the scope `openid`, OpenID Connect Core 1.0.
 public struct WebLogin: Sendable {
   private let client: OAuthClient
   private let vault: any DecidingStore
 
-  /// The page to send a browser to, and what it brings back.
+  /// The beginning of a login, for the browser.
   public struct Authorization: Sendable {
-    /// The page: the target of a redirect.
+    /// The server's page: the target of a redirect.
     public let url: String
-    /// The value of the redirect's `Set-Cookie`. The cookie binds the login to this browser: else an attacker could have another
-    /// person's browser finish the attacker's own login (RFC 6749, 10.12). It is not a session.
+    /// The value of the redirect's `Set-Cookie`. The cookie binds the login to this browser. Otherwise another person's browser
+    /// could finish an attacker's login (RFC 6749, 10.12). It is not a session.
     public let cookie: String
   }
 
   /// Seconds that a login may take.
   static let longest = 600.0
-  /// Most logins that have begun and not ended. Anybody can begin one: this bounds their share of the vault to about a
-  /// megabyte. When nearly all names are taken, another login ends.
+  /// Most pending logins. Anybody can begin one: this limits them to about a megabyte of the vault. When nearly all names are
+  /// taken, another login ends.
   static let most = 1024
-  /// Names that are tried for a free one. The cost of beginning a login does not grow with the logins that have begun.
+  /// Names tried to find a free one, so that the cost does not grow with the pending logins.
   private static let looks = 8
-  /// Most bytes of an answer. A code has some hundred bytes.
+  /// Most bytes of an answer. A code has a few hundred bytes.
   private static let longestAnswer = 1 << 14
 
   /// Logins at `client`'s server, kept in the vault of `app`.
@@ -47,16 +47,16 @@ public struct WebLogin: Sendable {
 
   /// Begins a login, which ends after ten minutes.
   ///
-  /// - Parameter redirect: the address of the service to which the server sends the browser back, as it is registered there.
-  ///   https, or http on this machine; without a query.
+  /// - Parameter redirect: the service's address for the answer, as registered at the server: https, or http on this machine,
+  ///   without a query.
   /// - Throws: `StoreError` `.invalidName` for another address; `.unsupported` for a server without a page, or with the scope
   ///   `openid` without an issuer; `.locked` and the other errors of the vault.
   public func authorization(redirect: String) throws -> Authorization {
     _ = try Endpoint(redirect, "redirect address")
     guard !redirect.utf8.contains(UInt8(ascii: "?")) else {
       throw StoreError(
-        .invalidName, "the redirect address has a query, where the answer will be", place: redirect,
-        cure: "give one without a query")
+        .invalidName, "the redirect address has a query", place: redirect,
+        cure: "give one without a query: the answer comes there")
     }
     let isOpenID = client.scopes.contains("openid")
     guard !isOpenID || client.server.issuer != nil else {
@@ -79,21 +79,21 @@ public struct WebLogin: Sendable {
         + "SameSite=Lax" + (isSecure ? "; Secure" : ""))
   }
 
-  /// The asynchronous form: the vault's disk holds no thread of Swift's pool.
+  /// The asynchronous form: no thread of Swift's pool waits for the vault's disk.
   nonisolated(nonsending) public func authorization(redirect: String) async throws -> Authorization {
     try await CallQueues.callClosure(within: nil) { try authorization(redirect: redirect) }
   }
 
-  /// Ends a login with the server's tokens. An answer can be used once, in the browser that began the login.
+  /// Ends a login with the server's tokens. An answer works once, in the browser that began the login.
   ///
   /// With the scope `openid`, ``OAuthTokens/idToken`` names the person.
   ///
   /// - Parameters:
   ///   - target: the request's target, such as `/callback?code=…`, or its whole address.
   ///   - cookies: the request's `Cookie`.
-  /// - Throws: `StoreError` `.loginRefused` if no such login has begun in this browser within ten minutes, the answer was used
-  ///   before, it came to another address, it is of another server, or the person refused; `.locked` and the other errors of
-  ///   the vault; the errors of ``OAuthClient/tokensOfItsOwn()``.
+  /// - Throws: `StoreError` `.loginRefused` if this browser began no such login within ten minutes, the answer was used before,
+  ///   came to another address or is from another server, or the person refused; `.locked` and the vault's other errors; the
+  ///   errors of ``OAuthClient/tokensOfItsOwn()``.
   public func tokens(for target: String, cookies: String?) async throws -> OAuthTokens {
     let (pending, answer) = try await CallQueues.callClosure(within: nil) { try take(target, cookies) }
     let grant = CodeGrant(client: client, redirect: pending.redirect, verifier: try CodeGrant.secret(pending.verifier))
@@ -112,16 +112,16 @@ public struct WebLogin: Sendable {
 
   // MARK: In the vault
 
-  /// The name of the slot: there are only as many names as logins.
+  /// The name of a slot. There are only as many names as logins.
   private static func name(of slot: Int) -> String { ReservedName.pendingLogins + String(slot) }
 
-  // Source: RFC 6265bis, 4.1.3.2: other hosts cannot set a cookie of that name.
+  // Source: RFC 6265bis, 4.1.3.2: other hosts cannot set a cookie with this name.
   private static func cookie(of slot: Int, isSecure: Bool) -> String { (isSecure ? "__Host-" : "") + "coffer-login-\(slot)" }
 
-  /// Keeps `pending` under a free name of some random ones, or in place of another login under the last of these.
+  /// Keeps `pending` under a free one of several random names, or replaces the login under the last of them.
   private func keep(_ pending: PendingLogin) throws -> Int {
     let bytes = try Sealed(pending).withBytes { try $0.withUnsafeBytes { try SecretBytes(copying: $0) } }
-    // The attribute keeps clients of the Secret Service, and imports, from changing it.
+    // The attribute keeps Secret Service clients and imports from changing it.
     let metadata = ItemMetadata(
       contentType: "application/json", attributes: ["coffer.pending-login": "true"],
       expires: Date().addingTimeInterval(Self.longest))
@@ -158,7 +158,7 @@ public struct WebLogin: Sendable {
     return true
   }
 
-  /// Removes the login that `target` answers, and returns it with the answer: of two that bring the same answer, one gets it.
+  /// Removes and returns the login that `target` answers, with the answer. Only one of two callers with the same answer gets it.
   private func take(_ target: String, _ cookies: String?) throws -> (PendingLogin, [String: String]) {
     let parts = target.utf8.split(separator: UInt8(ascii: "?"), maxSplits: 1)
     guard target.utf8.count <= Self.longestAnswer, parts.count == 2, let answer = CodeGrant.parameters(parts[1]),
@@ -166,7 +166,7 @@ public struct WebLogin: Sendable {
       (0..<Self.most).contains(slot)
     else { throw refused("the answer is malformed") }
     let (version, present) = try look(slot)
-    let unknown = refused("no login that waits for this answer has begun in this browser within ten minutes")
+    let unknown = refused("this browser began no login for this answer within ten minutes")
     guard let present else { throw unknown }
     let pending = try present.decoded(PendingLogin.self)
     guard try CodeGrant.isSame(String(state[1]), CodeGrant.secret(pending.state)), pending.client == client.id,
@@ -188,7 +188,7 @@ public struct WebLogin: Sendable {
   }
 }
 
-/// A login whose answer has not come yet.
+/// A login without its answer.
 private struct PendingLogin: Codable, Sendable, SecretPayload {
   let state: String
   let verifier: String

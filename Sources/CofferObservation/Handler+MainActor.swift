@@ -3,7 +3,7 @@ internal import Synchronization
 
 extension Handler where Value: Sendable {
   /// Calls `body` on the main actor with the value of each trigger, in order, while `owner` lives. A trigger on the main actor
-  /// is over when it returns. Other threads do not wait.
+  /// returns after `body`. Other threads do not wait.
   ///
   /// ```swift
   /// userChanged.add(self, on: .shared) { screen, user in screen.title = user.name }
@@ -55,7 +55,7 @@ private final class MainInbox<Owner: AnyObject, Value: Sendable>: Sendable {
       return waiting.count
     }
     if MainQueue.isCurrent {
-      // Not until none waits: other threads may add values without end.
+      // Only these: other threads may add values without end.
       MainActor.assumeIsolated { for _ in 0..<count { tellNext() } }
     } else {
       Task { @MainActor [weak self] in self?.tellNext() }

@@ -65,10 +65,10 @@ package struct AtomicFile {
   }
 }
 
-/// A new file that takes another one's place in steps, so that its user can hold a lock for those alone that write nothing.
+/// A new file that replaces another in steps, so that a lock is needed only for the steps that write nothing.
 ///
-/// It puts the replaced file back if a program without locks has just saved it, or is about to. A file system that cannot
-/// exchange files only checks before.
+/// It puts the replaced file back if a program without locks has just saved it, or is about to. On a file system that cannot
+/// exchange files, it only checks before.
 package struct FileExchange: ~Copyable {
   /// The new file.
   package let status: FileStatus
@@ -90,7 +90,7 @@ package struct FileExchange: ~Copyable {
     self.file = file
   }
 
-  /// Exchanges the two files, and looks at the replaced one, which keeps the new one's name until ``finish(_:)``.
+  /// Exchanges the two files, and checks the replaced one, which keeps the new one's name until ``finish(_:)``.
   ///
   /// - Parameter isExpected: whether the content was made for a file with this status, links not followed; nil for no file.
   /// - Returns: false if it was made for another file, which stays.
@@ -116,14 +116,14 @@ package struct FileExchange: ~Copyable {
   /// Makes the exchange durable.
   package func synchronize() throws(StoreError) { try folder.synchronize() }
 
-  /// Looks at the replaced file again, which a program that had it open may have saved since, and removes or puts it back.
+  /// Checks the replaced file again, because a program that had it open may have saved it since, and removes it or puts it back.
   ///
   /// - Returns: whether the new file is still in place.
   package mutating func finish(_ isExpected: (FileStatus?) throws(StoreError) -> Bool) throws(StoreError) -> Bool {
     let found = try FileStatus(ofLinkAt: target.path)
     let isThere = found?.isSameFile(as: status) ?? false
     let isOurs = try file.former(isExpected)
-    // What another program has put in the new file's place since is newer than both.
+    // A file that another program has put in the new one's place is newer than both.
     if !isOurs, isThere { try file.putBack() }
     file.discard()
     return isOurs && isThere

@@ -2,15 +2,15 @@ internal import Dispatch
 internal import Synchronization
 internal import SystemPackage
 
-/// The threads on which calls of asynchronous code wait: as many as calls wait for different locks, at most 32.
+/// The threads on which asynchronous calls wait: one for each lock, at most 32.
 ///
-/// The calls that wait for one lock have one thread, in the order of their arrival: only one of them could go on anyway. These
-/// are no workers of Dispatch, of which those that wait take the place of those of Swift's pool on Linux.
+/// Calls for one lock share a thread, in order of arrival: only one could go on anyway. The threads are not Dispatch workers,
+/// because on Linux blocked ones take the place of Swift's pool.
 @usableFromInline
 package enum CallQueues {
-  /// A wait costs its thread nothing but memory, and few programs have more vaults and domains.
+  /// A waiting thread costs only memory, and few programs have more vaults and domains.
   package static let mostThreads = 32
-  /// As a main thread's: closures of callers run here. Only what is used takes memory.
+  /// As large as a main thread's, because callers' closures run here. Unused pages take no memory.
   private static let stackBytes = 8 << 20
   /// A thread without work ends after this time.
   private static let rest = DispatchTimeInterval.seconds(10)
@@ -18,7 +18,7 @@ package enum CallQueues {
   private struct Queue {
     var calls: [(any QueuedCall)?] = []
     var first = 0
-    /// Those that ended while they were queued.
+    /// Calls that ended while queued.
     var dead = 0
     var running: (any QueuedCall)?
 
@@ -31,7 +31,7 @@ package enum CallQueues {
       return nil
     }
 
-    /// Keeps memory flat while the first call waits and others come and go.
+    /// Bounds memory while the first call waits and others come and go.
     mutating func noteDead() {
       dead += 1
       guard dead > 64, 2 * dead > calls.count - first else { return }
@@ -42,7 +42,7 @@ package enum CallQueues {
 
   private struct State {
     var queues: [String: Queue] = [:]
-    /// The queues that no thread serves, in turn.
+    /// The queues without a thread, in turn.
     var ready: [String] = []
     var threads = 0
     var resting = 0
@@ -58,10 +58,10 @@ package enum CallQueues {
     state.withLock { state in state.queues[lock].map { $0.calls.count - $0.first - $0.dead } ?? 0 }
   }
 
-  /// Attempts `body` in place, and runs it on a thread if it would have to wait.
+  /// Attempts `body` in place, and runs it on a thread if it would wait.
   ///
   /// - Parameters:
-  ///   - limit: the longest wait, instead of the usual patience of each lock.
+  ///   - limit: the longest wait, instead of each lock's usual patience.
   ///   - owner: see ``close(_:)``.
   ///   - isRead: whether `body` changes nothing, so that a cancelled task need not wait for it.
   ///   - body: may run twice.
@@ -78,7 +78,7 @@ package enum CallQueues {
 
   /// The same for a body that also throws errors of a caller's closure.
   ///
-  /// - Parameter lock: the lock that `body` certainly waits for; nil to attempt it in place.
+  /// - Parameter lock: a lock that `body` always waits for; nil to attempt it in place.
   nonisolated(nonsending) package static func callClosure<Value: Sendable>(
     at lock: String? = nil, within limit: Duration?, of owner: UInt64 = 0, _ body: @escaping @Sendable () throws -> Value
   ) async throws -> Value {
@@ -92,8 +92,8 @@ package enum CallQueues {
   /// Runs `body` on a thread, after the calls that wait for the same lock.
   ///
   /// - Throws: the error of `body`; ``StoreError/Kind/cancelled`` if the task is cancelled during a wait;
-  ///   ``StoreError/Kind/closed`` if the owner is closed then; ``StoreError/Kind/afterFork`` in a forked process, which has
-  ///   none of these threads.
+  ///   ``StoreError/Kind/closed`` if the owner is closed then; ``StoreError/Kind/afterFork`` in a forked process, which lacks
+  ///   these threads.
   @usableFromInline
   nonisolated(nonsending) package static func run<Value: Sendable>(
     at lock: String, within limit: Duration?, of owner: UInt64 = 0, isRead: Bool = false,
@@ -101,7 +101,7 @@ package enum CallQueues {
   ) async throws(StoreError) -> Value {
     try ForkedChild.refuse("wait in asynchronous code", place: lock)
     let call = QueuedBody(lock, CallWait(within: limit), owner, isRead, body)
-    // The call before it may wait longer.
+    // The previous call may wait longer.
     let alarm = limit.map { limit in
       Task {
         try await Task.sleep(for: limit)
@@ -119,7 +119,7 @@ package enum CallQueues {
       call.end(
         StoreError(
           .cancelled, "the task was cancelled while the call waited", place: lock,
-          cure: "call it in a task that goes on; nothing was changed"))
+          cure: "call it in another task; nothing was changed"))
     }
     return try result.get()
   }
@@ -159,7 +159,7 @@ package enum CallQueues {
     }
   }
 
-  /// Another thread takes the calls over, if there is one.
+  /// Leaves the calls to another thread, if there is one.
   private static func fail(_ error: StoreError) {
     let calls = state.withLock { state in
       state.threads -= 1
@@ -188,7 +188,7 @@ package enum CallQueues {
       guard rests else { return call }
       if work.wait(timeout: .now() + rest) == .success { continue }
       let ends = state.withLock { state in
-        // Work came at the last moment, for which there is a signal.
+        // Work came at the last moment, and was signaled.
         guard state.resting > 0 else { return false }
         state.resting -= 1
         state.threads -= 1
@@ -218,7 +218,7 @@ private protocol QueuedCall: AnyObject, Sendable {
   func end(_ error: StoreError)
 }
 
-/// A call's body, which is released once it has run or the call has ended: it may hold a secret.
+/// A call's body. It may hold a secret, so it is released once it has run or the call has ended.
 private final class QueuedBody<Value: Sendable>: QueuedCall {
   typealias Outcome = Result<Value, StoreError>
   private struct State {
@@ -259,7 +259,7 @@ private final class QueuedBody<Value: Sendable>: QueuedCall {
     guard let body else { return }
     let outcome = wait.run { Outcome { () throws(StoreError) in try body() } }
     let (continuation, ending) = state.withLock { ($0.continuation.take(), $0.ending) }
-    // Any other outcome is real: the wait was over. The body's own `.busy` says more.
+    // Any other outcome is real, because the wait was over. The body's own `.busy` says more.
     if let ending, ending.kind != .busy, case .failure(let error) = outcome, error.kind == .busy {
       continuation?.resume(returning: .failure(error.key.map(ending.about(key:)) ?? ending))
     } else {
@@ -267,7 +267,7 @@ private final class QueuedBody<Value: Sendable>: QueuedCall {
     }
   }
 
-  /// Ends the call at once, unless it runs and may have changed something: then it ends its wait.
+  /// Ends the call at once, or only its wait if it runs and may have changed something.
   func end(_ error: StoreError) {
     let (continuation, wasQueued) = state.withLock { state -> (UnsafeContinuation<Outcome, Never>?, Bool) in
       guard state.ending == nil else { return (nil, false) }

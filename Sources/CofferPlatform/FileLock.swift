@@ -40,7 +40,7 @@ package enum FileLock {
     guard result == 0 else { throw StoreError(errno: -result, "lock the file", place: place) }
   }
 
-  /// - Parameter doing: what the holder does; by default it has held the lock for `patience`.
+  /// - Parameter doing: the holder's activity; by default it has held the lock for `patience`.
   package static func busy(
     _ place: FilePath, _ holder: @autoclosure () -> UInt32?, _ patience: Duration = patience, doing: String? = nil
   ) -> StoreError {
@@ -70,7 +70,7 @@ package struct LockPauses {
 
   package init() {}
 
-  /// Sleeps longer each time, for a random part of that. False at the end of the wait.
+  /// Sleeps for a random time with a growing limit. False at the end of the wait.
   package mutating func sleep(until deadline: LockDeadline) -> Bool {
     guard !deadline.isOver, !deadline.endsWithCall || !Waiting.isOver else { return false }
     DetachedThread.sleep(.random(in: next / 2...next))
@@ -87,19 +87,19 @@ package struct LockDeadline: Sendable {
   /// Nanoseconds since boot, suspended time included. The lowest bit says whether the wait ends with its call.
   private let moment: Int64
 
-  /// `patience` from now on, for a wait that nobody cancels: it is short, or follows a change.
+  /// `patience` from now on, for a wait that cannot be cancelled because it is short or follows a change.
   package init(after patience: Duration) { moment = (coffer_time_since_boot() &+ patience.nanoseconds) & ~1 }
 
   private init(ofCallAt moment: Int64) { self.moment = moment | 1 }
 
-  /// `patience` from now on, on a thread of ``CallQueues`` from the call on, or until the call's own limit. An attempt in
-  /// place does not wait at all.
+  /// `patience` from now on; on a thread of ``CallQueues``, `patience` or the call's own limit from the call on. An attempt in
+  /// place does not wait.
   package static func ofCall(_ patience: Duration) -> LockDeadline {
     guard let wait = CallWait.current else { return LockDeadline(ofCallAt: coffer_time_since_boot() &+ patience.nanoseconds) }
     return LockDeadline(ofCallAt: wait.began &+ (wait.limit ?? patience.nanoseconds))
   }
 
-  /// `patience` from now on, but not past the limit of the call: the holder of the lock has made a step.
+  /// `patience` from now on, but not past the call's limit: the lock's holder has made a step.
   package static func ofStep(_ patience: Duration) -> LockDeadline {
     let next = coffer_time_since_boot() &+ patience.nanoseconds
     guard let wait = CallWait.current, let limit = wait.limit else { return LockDeadline(ofCallAt: next) }
@@ -111,7 +111,7 @@ package struct LockDeadline: Sendable {
 }
 
 extension Duration {
-  /// At most some thirty years, so that it can be added to a time since boot.
+  /// At most about thirty years, so that it can be added to a time since boot.
   var nanoseconds: Int64 {
     let (seconds, attoseconds) = components
     return min(max(seconds, 0), 1 << 30) * 1_000_000_000 + max(attoseconds, 0) / 1_000_000_000

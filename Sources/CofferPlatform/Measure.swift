@@ -1,18 +1,18 @@
 internal import Synchronization
 
-/// Slow steps, timed for a program's metrics. Without a receiver a step costs one load of a pointer; a read or write that
-/// neither waits nor folds has no such step.
+/// Slow steps, timed for a program's metrics. Without a receiver a step costs one pointer load. A read or write that neither
+/// waits nor folds has no such step.
 package struct Measure: Sendable {
   package enum Step: String, Sendable {
     /// A write that found the lock taken.
     case lockWait = "lock.wait"
-    /// The plain store's changes into its property list.
+    /// Writing the plain store's changes into its property list.
     case fold
-    /// A renewal of a credential by its server; not the waits of others for it.
+    /// A renewal of a credential by its server, without others' waits for it.
     case renewal
     /// A question to the agent and its answer.
     case agentCall = "agent.call"
-    /// A change of the vault, with the wait for its lock.
+    /// A change of the vault, including the wait for its lock.
     case vaultCommit = "vault.commit"
   }
 

@@ -180,7 +180,7 @@ extension StoreError: CustomStringConvertible {
 }
 
 extension Error {
-  /// Forbidden: inside a closure, a `catch` without a pattern has any error.
+  /// Forbidden: in a closure, a `catch` without a pattern catches any error.
   @available(
     *, unavailable,
     message: "this error may be of any type: write do throws(StoreError) { … } catch { … }, or catch let error as StoreError"

@@ -2,18 +2,18 @@ package import Synchronization
 
 /// Whether calls on this thread may wait for a lock, a disk or another program.
 ///
-/// A synchronous call may. A call of asynchronous code is attempted in place first: where it would wait, it gives up and has
-/// changed nothing. ``CallQueues`` then runs it again on a thread where it may wait, until its limit or its cancellation.
+/// A synchronous call may. A call from asynchronous code is first attempted in place: before a wait it gives up without a
+/// change. ``CallQueues`` then runs it again on a thread where it may wait, until its limit or its cancellation.
 @usableFromInline
 package enum Waiting {
   @usableFromInline
   package enum Attempt<Value> {
     case done(Value)
-    /// It would have waited for the lock of this name.
+    /// It would have waited for this lock.
     case refused(lock: String)
   }
 
-  /// Runs `body`, which must neither wait nor change anything before it could.
+  /// Runs `body`, which must change nothing before it would wait.
   ///
   /// - Throws: the error of `body`, unless a wait was refused.
   @inlinable
@@ -33,7 +33,7 @@ package enum Waiting {
     }
   }
 
-  /// Runs closures of others, which wait as they like.
+  /// Runs callers' closures, which may wait.
   package static func freely(_ body: () -> Void) {
     let (attempt, call) = (coffer_attempt(), coffer_call())
     coffer_set_attempt(nil)
@@ -43,27 +43,27 @@ package enum Waiting {
     coffer_set_call(call)
   }
 
-  /// Gives up an attempt in place; elsewhere does nothing. Called before a wait that no deadline bounds, and before a change.
+  /// Gives up an attempt in place; elsewhere does nothing. Called before an unbounded wait and before a change.
   ///
-  /// - Parameter lock: the name of the wait, by which calls queue.
+  /// - Parameter lock: the wait's name, by which calls queue.
   package static func refuse(at lock: @autoclosure () -> String) throws(StoreError) {
     if coffer_attempt() != nil, let refusal = refusal(at: lock()) { throw refusal }
   }
 
-  /// Gives up an attempt in place in which a wait was refused, even if a closure of the caller's has dropped the error.
+  /// Gives up an attempt in place if a wait was refused, even if the caller's closure has dropped the error.
   package static func refuseAgain() throws(StoreError) {
     guard let lock = coffer_attempt()?.assumingMemoryBound(to: String?.self).pointee else { return }
     try refuse(at: lock)
   }
 
-  /// The error for an attempt in place; elsewhere nil.
+  /// The error of an attempt in place; elsewhere nil.
   package static func refusal(at lock: String) -> StoreError? {
     guard let attempt = coffer_attempt() else { return nil }
     attempt.assumingMemoryBound(to: String?.self).pointee = lock
     return StoreError(.busy, "the call would have to wait", place: lock, cure: "run it where it may wait")
   }
 
-  /// Throws if the call of this thread is cancelled. Called between the waits of a call, before it changes anything.
+  /// Throws if this thread's call is cancelled. Called between the call's waits, before it changes anything.
   package static func checkGoesOn(at lock: @autoclosure () -> String) throws(StoreError) {
     if let wait = CallWait.current, wait.isEnded { throw StoreError(.busy, "the call is over", place: lock(), cure: "try again") }
   }
@@ -86,7 +86,7 @@ package final class CallWait: Sendable {
   var isEnded: Bool { ended.load(ordering: .relaxed) }
   func end() { ended.store(true, ordering: .relaxed) }
 
-  /// That of this thread's call.
+  /// The wait of this thread's call.
   static var current: CallWait? { coffer_call().map { Unmanaged<CallWait>.fromOpaque($0).takeUnretainedValue() } }
 
   func run<Result>(_ body: () -> Result) -> Result {
@@ -112,7 +112,7 @@ package final class Handover<Value: ~Copyable & Sendable>: Sendable {
 }
 
 extension Mutex where Value: ~Copyable {
-  /// As `withLock` does, except in a call of asynchronous code: that waits with pauses, until its end.
+  /// Like `withLock`, but a call from asynchronous code waits with pauses, until its end.
   package borrowing func withLock<Result: Sendable>(
     at lock: @autoclosure () -> String, _ body: (inout sending Value) throws(StoreError) -> sending Result
   ) throws(StoreError) -> Result {

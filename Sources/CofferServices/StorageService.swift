@@ -9,7 +9,7 @@
   internal import Synchronization
   internal import Tracing
 
-  /// The stores of a server program as a service of its group: opened first, watched while the group runs, closed last.
+  /// A server's stores as a service of its group: opened first, watched while the group runs, closed last.
   ///
   /// ```swift
   /// let storage = try StorageService(logger: logger) {
@@ -19,12 +19,12 @@
   /// try await ServiceGroup(services: [storage, server], logger: logger).run()
   /// ```
   ///
-  /// A group ends its services in reverse, so the first one closes the stores when no other uses them any more.
+  /// A group ends its services in reverse, so the first one closes the stores when no other service uses them.
   ///
   /// While it runs, it records slow steps as timers of swift-metrics, and as ended spans of swift-distributed-tracing below the
   /// span in which the step ran: `coffer.lock.wait`, `coffer.fold`, `coffer.renewal`, `coffer.agent.call` and
-  /// `coffer.vault.commit`. The gauge `coffer.vault.locked` is 1 while the vault is locked, and 0 while it is open. Of several
-  /// such services in one process, the first to run records the steps of all.
+  /// `coffer.vault.commit`. The gauge `coffer.vault.locked` is 1 while the vault is locked, and 0 while it is open. If a process
+  /// has several such services, the first to run records all steps.
   public struct StorageService: Service {
     /// The stores, for the other services.
     public let app: StorageRouter
@@ -33,7 +33,7 @@
     /// Opens the stores.
     ///
     /// - Parameters:
-    ///   - logger: gets the messages of all vaults of the process, and reports when this one is locked or unlocked.
+    ///   - logger: gets the messages of all the process's vaults, and reports when this one is locked or unlocked.
     ///   - open: opens the router.
     /// - Throws: the error of `open`.
     public init(logger: Logger = Logger(label: "coffer"), opening open: () throws(StoreError) -> StorageRouter) throws(StoreError)
@@ -44,19 +44,19 @@
     }
 
     private enum Event: Sendable {
-      /// With the span in which it ran.
+      /// A step and the span in which it ran.
       case step(Measure.Step, Duration, end: UInt64, ServiceContext)
       /// The vault may have been locked or unlocked.
       case access
     }
 
-    /// Most events that wait to be recorded, some seconds of a busy service's. Beyond it the oldest are not recorded.
+    /// Most events that wait to be recorded: a few seconds of a busy service. Beyond that, the oldest are dropped.
     private static let most = 4096
-    /// Of the services that run. The first gets the steps.
+    /// The running services. The first gets the steps.
     private static let feeds = Mutex<[(service: Int, feed: AsyncStream<Event>.Continuation)]>([])
 
-    /// Watches and records until the group shuts down or the task is cancelled, and then closes the router. The vault's owner
-    /// locks it.
+    /// Watches and records until the group shuts down or the task is cancelled, and then closes the router. It does not lock
+    /// the vault.
     ///
     /// - Throws: `StoreError` if the vault cannot be watched, and the errors of closing the router.
     public func run() async throws {
@@ -66,7 +66,7 @@
         return feeds[feeds.count - 1].service
       }
       defer { Self.feeds.withLock { $0.removeAll { $0.service == service } } }
-      // The thread of a step, which may hold a lock, does not run the program's metrics and tracing.
+      // A step's thread may hold a lock, so it does not run the program's metrics and tracing.
       Measure.report { step, took in
         let end = DefaultTracerClock.now.nanosecondsSinceEpoch
         _ = Self.feeds.withLock { $0.first }?.feed.yield(.step(step, took, end: end, ServiceContext.current ?? .topLevel))
@@ -96,7 +96,7 @@
 
     private func look(_ wasLocked: inout Bool?) {
       var isLocked = false
-      // Of any item: whether there is one is not the question.
+      // Any item will do, even a missing one.
       do { _ = try app.vault.version(of: "coffer.locked") } catch {
         guard [.locked, .noAgent].contains(error.kind) else {
           return logger.error("the vault cannot be read", metadata: ["error": "\(error)"])

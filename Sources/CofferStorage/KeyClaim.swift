@@ -1,7 +1,7 @@
 internal import CofferPlatform
 internal import Synchronization
 
-/// Makes a router's keys known to the process while the router lives: no compiler sees that two routers over one domain
+/// Registers a router's keys in the process while the router lives, because no compiler sees that two routers over one domain
 /// declare a name with two types.
 final class KeyClaim: Sendable {
   private struct Name: Hashable {
@@ -14,10 +14,10 @@ final class KeyClaim: Sendable {
   private static let entries = Mutex<[Name: Entry]>([:])
   private let names: [Name]
 
-  /// - Throws: ``/CofferPlatform/StoreError/Kind/duplicateKey`` naming both places. A key that reads a former type may stand
+  /// - Throws: ``/CofferPlatform/StoreError/Kind/duplicateKey`` naming both places. A key that reads a previous type is allowed
   ///   beside the older key.
   init(_ keys: DeclaredKeys, _ plain: any Store<Plain>, _ vault: any Store<Vault>) throws(StoreError) {
-    // A store in memory, or without a vault, has no place that another router could name.
+    // A store in memory, or a missing vault, has no place that another router could name.
     let plainPlace = plain.place.hasPrefix("/") || !plain.part.isEmpty ? "\(plain.place)\0\(plain.part)" : nil
     let vaultPlace = vault.part.isEmpty ? nil : "\(vault.place)\0\(vault.part)"
     let claims = keys.opened.compactMap { key -> (name: Name, key: any OpenedKey)? in

@@ -44,7 +44,7 @@ package enum ReservedName {
   package static let endsWithSession = "coffer.session-keys"
   /// True after a value left the plain store for the vault, until the plain store's files hold no trace of it.
   package static let scrubPending = "coffer.scrub-pending"
-  /// The prefix of the logins of a web service's users that have begun.
+  /// The prefix of pending logins of a web service's users.
   package static let pendingLogins = "coffer.login/"
   static let all: Set<String> = [endsWithSession, scrubPending, pendingLogins]
 

@@ -55,12 +55,12 @@ extension StorageRouter {
     if let failure = try updating(key, body) { throw failure }
   }
 
-  /// The same for a closure that throws nothing, or says `throws(StoreError)`.
+  /// The same for a closure that throws nothing or declares `throws(StoreError)`.
   public func update<V, R>(_ key: StorageKey<V, R>, _ body: (inout V) throws(StoreError) -> Void) throws(StoreError) {
     if let failure = try updating(key, body) { throw StoreError.thrown(failure) }
   }
 
-  /// The error of `body`. A `Result` of a generic error would be a type made at run time, at a third of an update's cost.
+  /// The error of `body`. The run time would make the type of a generic `Result`, at a third of an update's cost.
   func updating<V, R>(_ key: StorageKey<V, R>, _ body: (inout V) throws -> Void) throws(StoreError) -> (any Error)? {
     try checkNoTransaction()
     try admit(key)
@@ -130,7 +130,7 @@ extension StorageRouter {
   ///   the stores throw, with nothing written.
   public func transaction<Value>(_ body: (Transaction) throws -> Value) throws -> Value { try running(body).get() }
 
-  /// The same for a closure that throws nothing, or says so: `{ transaction throws(StoreError) in … }`.
+  /// The same for a closure that throws nothing or declares `throws(StoreError)`.
   public func transaction<Value>(_ body: (Transaction) throws(StoreError) -> Value) throws(StoreError) -> Value {
     do { return try running(body).get() } catch { throw StoreError.thrown(error) }
   }

@@ -3,7 +3,7 @@ public import Synchronization
 
 /// The only place that picks a store: a key's route decides whether its value goes to the plain store or to the vault.
 ///
-/// Calls may come from any thread. In asynchronous code, a call that may wait is asynchronous too. A locked vault makes calls
+/// Calls may come from any thread. In asynchronous code, calls that may wait are asynchronous. While the vault is locked, calls
 /// on its keys throw ``/CofferPlatform/StoreError/Kind/locked``; plain keys never need the vault.
 public final class StorageRouter: Sendable {
   /// The store of preferences.

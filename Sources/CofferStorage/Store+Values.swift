@@ -34,7 +34,7 @@ extension Store {
     if let failure = try updating(key, body) { throw failure }
   }
 
-  /// The same for a closure that throws nothing, or says `throws(StoreError)`.
+  /// The same for a closure that throws nothing or declares `throws(StoreError)`.
   public func update<V>(_ key: StorageKey<V, R>, _ body: (inout V) throws(StoreError) -> Void) throws(StoreError) {
     if let failure = try updating(key, body) { throw StoreError.thrown(failure) }
   }
@@ -74,7 +74,7 @@ extension Store {
 }
 
 extension StoreError {
-  /// `failure`, which a closure threw that may throw nothing else.
+  /// The error of a closure that may throw only a `StoreError`.
   static func thrown(_ failure: any Error) -> StoreError {
     failure as? StoreError
       ?? StoreError(.closureThrew, "the closure threw", cure: "see the underlying error", underlying: failure)

@@ -35,7 +35,7 @@ extension Transaction {
     if leavesSecrets { plain.writes[ReservedName.scrubPending] = .set(.bool(true)) }
   }
 
-  /// Removes the values that end with a session of `member`: the member of that name of each family. Nil: see ``endSession()``.
+  /// Removes each family's `member` that ends with a session. Nil: see ``endSession()``.
   package func endSession(of member: String?) throws(StoreError) {
     guard let member else { return try endSession() }
     try endSessions { (family) throws(StoreError) in [family.name + member] }
@@ -57,7 +57,7 @@ extension Transaction {
         }
         guard try plain.stored(name) != nil else { continue }
         plain.writes[name] = .remove
-        // Noted in the same step, as for a whole session.
+        // Noted in the same step, as for all sessions.
         if family.traits.isSecret { plain.writes[ReservedName.scrubPending] = .set(.bool(true)) }
       }
     }

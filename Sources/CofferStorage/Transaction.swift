@@ -53,7 +53,7 @@ public final class Transaction {
     try updating(key, body).get()
   }
 
-  /// The same for a closure that throws nothing, or says `throws(StoreError)`.
+  /// The same for a closure that throws nothing or declares `throws(StoreError)`.
   public func update<V, R>(_ key: StorageKey<V, R>, _ body: (inout V) throws(StoreError) -> Void) throws(StoreError) {
     try updating(key, body).get()
   }
@@ -127,7 +127,7 @@ public final class TransactionSide<R: Route> {
   func expect(_ stamp: R.Stamp, of name: String) { expectations[name] = stamp }
 
   func form(_ name: String) throws(StoreError) -> R.Form? {
-    // The first test spares most reads the type of an optional write, which is made at run time.
+    // The first test saves most reads from making the type of an optional write at run time.
     if !writes.isEmpty, let write = writes[name] { return write.form }
     return try reading(name).form
   }

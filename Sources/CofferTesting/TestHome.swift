@@ -6,7 +6,7 @@ internal import Foundation
 internal import SystemPackage
 
 /// A separate folder for real stores: property lists, a vault that opens at once, and no user data. It is removed with this
-/// object, once its property lists are up to date: no store still writes to them then.
+/// object, once its property lists are up to date, so that no store still writes to them.
 public final class TestHome: Sendable {
   /// The home of the running test, from a trait or ``withCurrent(_:)``.
   @TaskLocal public static var current: TestHome?
@@ -35,8 +35,8 @@ public final class TestHome: Sendable {
     do { try FileManager.default.removeItem(atPath: home.string) } catch { print("left behind: \(home): \(error)") }
   }
 
-  /// Waits for a fold that runs, and leaves nothing for a later one. A list that does not open, perhaps because the test
-  /// damaged it, is not folded either.
+  /// Waits for a running fold, and leaves nothing for a later one. A list that does not open, perhaps because the test damaged
+  /// it, is not folded.
   private func settle(_ domain: DefaultsDomain) {
     do throws(StoreError) { try DefaultsStore.open(domain: domain.name, in: domain.folder).close() } catch {}
   }

@@ -74,7 +74,7 @@ final class HeldVault: Sendable {
 
   func opened() throws(StoreError) -> VaultCore {
     try Reentrancy.check(place)
-    // An unlock holds it while it hashes a passphrase.
+    // An unlock holds this lock while it hashes a passphrase.
     let core = try held.withLock(at: place) { (held) throws(StoreError) in Self.core(held) }
     guard let core else {
       throw StoreError(.locked, "the vault is locked", place: place, cure: "unlock it, then try again")

@@ -4,18 +4,18 @@ public import CofferVaultFormat
 internal import CofferVaultRows
 public import FoundationEssentials
 
-// In asynchronous code the compiler takes these. All throw what the synchronous forms throw, and `.cancelled` if the task is
-// cancelled while the call waits; nothing has changed then.
+// The compiler chooses these in asynchronous code. They throw the errors of the synchronous forms, and `.cancelled` if the task
+// is cancelled during a wait. Nothing has changed then, except by ``UnlockedVault/lock()``.
 extension UnlockedVault {
-  /// Runs `body` where it may wait for the disk and for others. Reads that need not wait run where they stand.
+  /// Runs `body` where it may wait for the disk and for others, or in place if it need not wait.
   ///
   /// ```swift
   /// try await vault.perform { vault throws(StoreError) in try vault.rotate(keeping: credentials) }
   /// ```
   ///
   /// - Parameters:
-  ///   - limit: the longest wait for other writers; by default as long as the synchronous forms wait.
-  ///   - body: makes one call; it may run twice if it makes several.
+  ///   - limit: the longest wait for other writers; by default that of the synchronous forms.
+  ///   - body: makes one call. With several calls it may run twice.
   /// - Throws: the error of `body`; ``/CofferPlatform/StoreError/Kind/cancelled`` if the task is cancelled during a wait.
   nonisolated(nonsending) public borrowing func perform<Result: Sendable>(
     within limit: Duration? = nil, _ body: @escaping @Sendable (borrowing UnlockedVault) throws(StoreError) -> Result
@@ -80,7 +80,7 @@ extension UnlockedVault {
 }
 
 extension LockedVault {
-  /// The asynchronous form of ``unlock(with:)``. A passphrase that is being hashed is hashed to the end.
+  /// The asynchronous form of ``unlock(with:)``. Cancellation does not interrupt the hash of a passphrase.
   nonisolated(nonsending) public func unlock(with credentials: consuming Credentials) async throws(StoreError) -> UnlockedVault {
     let given = Handover(credentials)
     return try await CallQueues.run(at: place.description, within: nil) { () throws(StoreError) in

@@ -232,12 +232,12 @@ extension UnlockedVault {
 }
 
 extension UnlockedVault {
-  /// Checks that the key of `copy`, if that is a copy of this vault, is of this vault's history: the current key, a
-  /// descendant, or an older one. A vault with another id passes.
+  /// Checks that a copy of this vault has a key of this vault's history: the current key, a descendant, or an older one. A
+  /// vault with another id passes.
   ///
   /// - Parameters:
   ///   - copy: the other vault.
-  ///   - acceptingOlderKey: whether to accept an older key. Any previous holder can make such a copy, also a removed member.
+  ///   - acceptingOlderKey: whether to accept an older key. Anyone who had that key can make such a copy, even a removed member.
   /// - Throws: `StoreError` `.forked` for a key of another history, `.rolledBack` for an older key that is not accepted; the
   ///   errors of reading.
   public borrowing func checkCopy(_ copy: borrowing UnlockedVault, acceptingOlderKey: Bool = false) throws(StoreError) {

@@ -13,7 +13,7 @@ public struct UnlockedVault: ~Copyable, Sendable {
 
   init(_ vault: sending OpenVault) { (core, isLent) = (VaultCore(vault), false) }
 
-  /// The same vault for a call on another thread. It is closed once the owner locks it.
+  /// The same vault for a call on another thread. It is closed when the owner locks it.
   init(lending core: VaultCore) { (self.core, isLent) = (core, true) }
 
   deinit { if !isLent { core.close() } }

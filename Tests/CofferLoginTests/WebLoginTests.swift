@@ -53,7 +53,7 @@ import Testing
     return error?.what
   }
 
-  private static let unknown = "no login that waits for this answer has begun in this browser within ten minutes"
+  private static let unknown = "this browser began no login for this answer within ten minutes"
 
   // MARK: At each server
 
@@ -189,15 +189,15 @@ import Testing
       (good, nil), (good + #", "azp": "\#(id)", "email": "ada@example.com", "groups": ["a", {"b": 1}]"#, nil),
       (good.replacing(#""aud": "\#(id)""#, with: #""aud": ["\#(id)"]"#), nil),
       (good.replacing(#""aud": "\#(id)""#, with: #""aud": ["other", "\#(id)"], "azp": "\#(id)""#), nil),
-      (good.replacing(server.issuer, with: "\(server.issuer)/"), "is of another issuer"),
+      (good.replacing(server.issuer, with: "\(server.issuer)/"), "is from another issuer"),
       (good.replacing(#""aud": "\#(id)""#, with: #""aud": "other""#), "is for another client"),
       (good.replacing(#""aud": "\#(id)", "#, with: ""), "is for another client"),
       (good.replacing(#""aud": "\#(id)""#, with: #""aud": ["\#(id)", "other"]"#), "is not for this client alone"),
       (good + #", "azp": "other""#, "is not for this client alone"),
       (good.replacing("\(now + 60)", with: "\(now - 61)"), "has expired"),
       (good.replacing(#""exp": \#(now + 60), "#, with: ""), "has expired"),
-      (good.replacing("NONCE", with: "NONCEx"), "is of another login"),
-      (good.replacing(#", "nonce": "NONCE""#, with: ""), "is of another login"),
+      (good.replacing("NONCE", with: "NONCEx"), "belongs to another login"),
+      (good.replacing(#", "nonce": "NONCE""#, with: ""), "belongs to another login"),
       (good.replacing(#""sub": "248289", "#, with: ""), "names nobody"),
     ]
     for (claims, what) in cases {

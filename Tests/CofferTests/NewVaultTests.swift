@@ -127,8 +127,7 @@ import Testing
         let error = #expect(throws: StoreError.self) {
           _ = try places.openVault().unlock(with: Credentials(keyFileAt: path))
         }
-        #expect(error?.cure.contains("in Swift Places.createVault(newKeyFileAt:)") == true)
-        #expect(error?.cure.contains("at the shell coffer init --new-key-file PATH") == true)
+        #expect(error?.cure.contains("Places.createVault(newKeyFileAt:) or coffer init --new-key-file PATH") == true)
       }
     }
   }

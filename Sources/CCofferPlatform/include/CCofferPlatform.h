@@ -32,8 +32,8 @@ int coffer_wipe_on_fork(void *p, size_t n);
 void *coffer_map_file(int fd, size_t size, bool writable);
 void coffer_unmap_file(void *base, size_t size);
 
-/// `size` zero bytes on pages of their own, out of core dumps and wiped in a forked child, whose last byte is 1 until then.
-/// `locked` says whether they are locked against swapping, which RLIMIT_MEMLOCK bounds. NULL with errno.
+/// `size` zero bytes on separate pages, left out of core dumps and wiped in a forked child. A last byte, 1 until then, shows
+/// this. `locked` says whether they are locked against swapping, which RLIMIT_MEMLOCK limits. NULL with errno.
 void *coffer_map_secret(size_t size, bool *locked);
 /// Wipes and unmaps them.
 void coffer_unmap_secret(void *base, size_t size);

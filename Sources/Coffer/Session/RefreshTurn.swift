@@ -5,12 +5,12 @@ internal import CofferVaultRows
 internal import Synchronization
 internal import SystemPackage
 
-/// Lets one task of the process refresh a credential at a time, without a lock file. All sessions of a router share it.
+/// Lets one task of the process at a time refresh a credential, without a lock file. All sessions of a router share it.
 struct RefreshGate: Hashable, Sendable {
   private static let taken = Mutex<Set<RefreshGate>>([])
 
   let router: ObjectIdentifier
-  /// Empty for all credentials of the router.
+  /// Empty for all of the router's credentials.
   let credential: String
 
   func tryEnter() -> Bool { Self.taken.withLock { $0.insert(self).inserted } }
@@ -121,7 +121,7 @@ package struct RefreshTurn: Sendable {
     return lock.isStill(path)
   }
 
-  /// Ends a turn at a server on a thread of its own, for asynchronous code.
+  /// For asynchronous code: ends a turn at a server on a separate thread.
   func endAside() {
     guard turn != nil else { return end() }
     do throws(StoreError) { try DetachedThread.start(stackBytes: 1 << 20, place: "turn") { end() } } catch { end() }

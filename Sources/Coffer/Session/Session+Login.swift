@@ -26,7 +26,7 @@ extension Session {
   /// Logs out: one step removes every key declared with `endsWithSession()` from both stores, or none. This includes keys of
   /// other programs: vault items carry the mark in their sealed metadata, and the domain lists plain keys.
   ///
-  /// A session of a ``SessionFamily`` ends for its own user only: the members with that name leave all families declared with
+  /// A session of a ``SessionFamily`` ends only for its user: the members of that name leave all families declared with
   /// `endsWithSession()`.
   ///
   /// Nothing happens without a login. A refresh under way in any process finds the credential gone and stores nothing.
@@ -39,10 +39,10 @@ extension Session {
   }
 }
 
-// In asynchronous code the compiler takes these. They throw the errors of the synchronous forms; `.cancelled` if the task is
-// cancelled during a wait, and `.closed` if the router is closed then. Nothing has changed after these two.
+// The compiler chooses these in asynchronous code. They throw the errors of the synchronous forms; `.cancelled` or `.closed` if
+// the task is cancelled or the router closed during a wait. Nothing has changed after these two.
 extension Session {
-  /// The asynchronous form of ``login(as:_:)``. `body` runs on another thread than the caller's.
+  /// The asynchronous form of ``login(as:_:)``. `body` runs on another thread.
   nonisolated(nonsending) public func login(
     as user: User, within limit: Duration? = nil, _ body: @escaping @Sendable (Transaction) throws -> Void
   ) async throws {

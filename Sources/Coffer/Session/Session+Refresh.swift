@@ -38,7 +38,7 @@ extension Session {
       let new = try await Deadline.run(within: limit, key: key.name, cure: "try again; nothing was stored") {
         try await renew(old)
       }
-      // In a task of its own: a cancellation must not lose what the server has given out.
+      // In a separate task, because cancellation must not lose the new credential.
       return try await Task { try await settle(new, key, replacing: present) }.value
     }
   }
@@ -78,11 +78,11 @@ extension Session {
   ) async throws -> Beginning<Credential> {
     guard member.map({ (router.keys.declaration(of: key.name)?.name ?? "") + $0 == key.name }) ?? true else {
       throw StoreError(
-        .refused, "the key of another user", key: key.name, cure: "use the family's member of the session's user")
+        .refused, "the key of another user", key: key.name, cure: "use the family's member for the session's user")
     }
     let asked = try await CallQueues.call(within: nil, isRead: true) { () throws(StoreError) in
       do throws(StoreError) { try self.router.admit(key) } catch {
-        // An expired value is not moved, and stays under a former name until it is replaced.
+        // An expired value is not moved; it stays under a previous name until it is replaced.
         guard error.kind == .expired || error.kind == .clockBehind else { throw error }
       }
       return try self.versions(of: key)

@@ -24,7 +24,7 @@ public final class Session<User: Sendable>: Sendable {
   package let router: StorageRouter
   let keys: SessionKeys<User>
   let clock: SessionTime
-  /// Whose session it is, of a ``SessionFamily``; nil for the only session of the router.
+  /// The user's name in a ``SessionFamily``; nil for the router's only session.
   let member: String?
 
   /// The session of a router.

@@ -1,7 +1,7 @@
 public import CofferPlatform
 public import CofferStorage
 
-/// The logins of the users of a service, each a ``Session``: their keys are members of families, named after the user.
+/// The logins of a service's users, each a ``Session``. Their keys are members of families, named after the user.
 ///
 /// ```swift
 /// struct ServiceKeys: KeySpace {
@@ -15,23 +15,23 @@ public import CofferStorage
 /// try sessions["ada"].logout()
 /// ```
 ///
-/// The logout of one user removes the members of that name from every family declared with `endsWithSession()`, and nothing
-/// of other users. The router's ``Session``, if it has one, ends with its own logout, which ends the users' sessions too.
+/// A user's logout removes the members of that name from every family declared with `endsWithSession()`, and nothing of other
+/// users. The logout of the router's own ``Session`` ends the users' sessions too.
 ///
 /// A name is checked when a session is used: see ``/CofferStorage/StorageKeyFamily/subscript(_:)``.
 public struct SessionFamily<User: Sendable>: Sendable {
   private let router: StorageRouter
   private let keys: @Sendable (String) -> SessionKeys<User>
   private let names: @Sendable () throws(StoreError) -> [String]
-  // One for all sessions: each would otherwise begin with the clock of its own moment.
+  // One for all sessions. Otherwise each would start its own uptime.
   private let clock: SessionTime
 
   /// The sessions of a router.
   ///
   /// - Parameters:
-  ///   - router: the router of the stores.
+  ///   - router: the stores' router.
   ///   - user: a description of each logged-in user, in either store.
-  ///   - credential: the credentials of the users.
+  ///   - credential: the users' credentials.
   ///   - clock: the clock; the system's by default.
   /// - Throws: `StoreError` `.undeclared` for a family that the router does not know; `.incomplete` for one without
   ///   `endsWithSession()`, which a logout would leave behind.
@@ -47,15 +47,15 @@ public struct SessionFamily<User: Sendable>: Sendable {
     self.clock = SessionTime(clock)
   }
 
-  /// The session of the user called `name`. Costs little: make one whenever it is needed.
+  /// The session of the user called `name`. It is cheap: make one whenever you need it.
   public subscript(_ name: String) -> Session<User> { Session(router, keys(name), clock, member: name) }
 
-  /// The users with a credential, ascending, even one that has expired. Opens no value.
+  /// The users with a credential, even an expired one, in ascending order. Opens no value.
   ///
   /// - Throws: the errors of ``/CofferStorage/StorageRouter/members(of:)``.
   public func users() throws(StoreError) -> [String] { try names() }
 
-  /// Logs all users out: one step removes all members of the families declared with `endsWithSession()`, or none.
+  /// Logs all users out: one step removes all members of families declared with `endsWithSession()`, or none.
   ///
   /// - Throws: the errors of ``Session/logout()``.
   public func logout() throws {

@@ -59,7 +59,7 @@ final class Conversation {
       return false
     }
     guard let request = AgentProtocol.Request(rawValue: kind) else {
-      // A call of a later agent: its client can do without it.
+      // A call of a newer agent. The client can do without it.
       try fail(StoreError(.unknownCall(kind)), on: socket)
       return true
     }

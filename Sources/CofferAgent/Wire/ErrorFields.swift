@@ -57,7 +57,7 @@ extension StoreError {
       self = .malformed("it has an unknown kind of error, or an error without its data")
       return
     }
-    // No remedy if it is unknown to this build: the cure has the advice.
+    // An unknown remedy is dropped: the cure has the advice.
     self.init(
       kind, error.what, key: error.key, place: error.place, cure: error.cure,
       underlying: error.cause.map(AgentCause.init), remedy: Remedy(rawValue: error.detail))

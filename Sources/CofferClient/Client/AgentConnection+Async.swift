@@ -1,5 +1,5 @@
-// The same calls for asynchronous code: no thread of Swift's pool waits. They wait on threads of this library, in their
-// order. The end of the task ends the wait with ``ClientError/Kind/cancelled``.
+// The same calls for asynchronous code. They wait on this library's threads, in order. Cancelling the task ends the wait with
+// ``ClientError/Kind/cancelled``.
 extension AgentConnection {
   /// See the synchronous form.
   public nonisolated(nonsending) func status() async throws(ClientError) -> Status {

@@ -1,6 +1,6 @@
 // Changes of the vault.
 extension AgentConnection {
-  /// A state of the vault that differs after each lock, unlock and commit, by any program.
+  /// A state of the vault. Each lock, unlock and commit by any program changes it.
   public struct Moment: Sendable, Equatable {
     /// The unlocked vault's id, of 16 bytes; nil while it is locked.
     public var vault: [UInt8]?
@@ -10,7 +10,7 @@ extension AgentConnection {
     public var since: UInt64
   }
 
-  /// Waits up to half a minute for a moment after `known`, and returns the current one. It is no use of the vault.
+  /// Waits up to half a minute for a moment after `known`, and returns the current one. Does not count as a use of the vault.
   ///
   /// - Parameter known: the last moment; nil returns the current one at once.
   public func moment(after known: Moment?) throws(ClientError) -> Moment { try moment(after: known, on: line) }
@@ -27,8 +27,8 @@ extension AgentConnection {
     }
   }
 
-  /// The current moment, then each later one, of which only the newest is kept. A thread and a connection of their own wait
-  /// for them until the sequence ends: with an error, or when its task does.
+  /// The current moment, then later ones; only the newest is kept. A separate thread and connection wait for them until the
+  /// sequence ends, with an error or with its task.
   public func changes() -> AsyncThrowingStream<Moment, any Error> {
     AsyncThrowingStream(bufferingPolicy: .bufferingNewest(1)) { continuation in
       let line = endableLine()

@@ -2,7 +2,7 @@
 extension AgentConnection {
   /// The value of `item`; nil if it does not exist.
   ///
-  /// - Throws: ``ClientError/Kind/expired`` for an expired one.
+  /// - Throws: ``ClientError/Kind/expired`` for an expired item.
   public func value(of item: AgentItem) throws(ClientError) -> SecretBuffer? {
     try ask(.get) { (writer) throws(ClientError) in
       try writer.put(item)
@@ -19,8 +19,8 @@ extension AgentConnection {
   ///   - label: a text for people.
   ///   - contentType: a media type; empty for plain bytes.
   ///   - attributes: names and values that describe it.
-  ///   - expires: the end of the value's use, in seconds since 1970.
-  ///   - replacing: whether it may take the place of an item of that name.
+  ///   - expires: when the value expires, in seconds since 1970.
+  ///   - replacing: whether it may replace an item of that name.
   /// - Throws: ``ClientError/Kind/alreadyExists``, ``ClientError/Kind/outcomeUnknown``.
   public func set(
     _ value: SecretBuffer, for item: AgentItem, label: String = "", contentType: String = "",
@@ -41,14 +41,14 @@ extension AgentConnection {
         try writer.put(text)
       }
       try writer.put(value)
-      // As many previous versions as the item keeps.
+      // The item keeps as many previous versions as before.
       try writer.put(false)
     } answer: { (fields) throws(ClientError) in
       fields.skipRest()
     }
   }
 
-  /// Removes `item` for good; false if there was none.
+  /// Removes `item` permanently; false if there was none.
   @discardableResult
   public func delete(_ item: AgentItem) throws(ClientError) -> Bool {
     try ask(.delete, isWrite: true) { (writer) throws(ClientError) in
@@ -68,7 +68,7 @@ extension AgentConnection {
     try names(of: service, "").map { AgentItem(service: service, account: $0) }
   }
 
-  /// All items, by service and account: one question for each service.
+  /// All items, by service and account. Asks once for each service.
   public func list() throws(ClientError) -> [AgentItem] {
     var items: [AgentItem] = []
     for service in try services() { items += try list(service: service) }
@@ -84,7 +84,7 @@ extension AgentConnection {
     }
   }
 
-  /// The access token of a login at `host`, which `coffer auth login` keeps; nil without a login. The agent renews no token:
+  /// The access token of a login at `host` by `coffer auth login`; nil without a login. The agent renews no tokens;
   /// `coffer auth token` does.
   ///
   /// - Throws: ``ClientError/Kind/expired`` once the token has expired.

@@ -1,9 +1,8 @@
 internal import Synchronization
 
-/// Asks the user's agent for the items of one vault, over its socket. Safe to share between threads; reconnects when
-/// necessary.
+/// Asks the user's agent for the items of one vault. Threads may share it; it reconnects when necessary.
 ///
-/// It links neither a cipher nor a database: the agent has the key. While the vault is locked, calls for items throw
+/// It needs no cipher and no database, because the agent has the key. While the vault is locked, calls for items throw
 /// ``ClientError/Kind/locked``; without an agent they throw ``ClientError/Kind/noAgent``. In both cases nothing was done. A
 /// change without an answer throws ``ClientError/Kind/outcomeUnknown``.
 ///
@@ -32,7 +31,7 @@ public final class AgentConnection: Sendable {
     }
   }
 
-  /// A connection of its own, whose questions ``AgentLine/end()`` ends.
+  /// A separate connection, whose questions ``AgentLine/end()`` ends.
   func endableLine() -> AgentLine<SecretBuffer> { Self.line(places, isEndable: true) }
 
   /// A connection to the agent of a folder, for one vault.
@@ -46,7 +45,7 @@ public final class AgentConnection: Sendable {
 
   /// A connection to the user's agent for the user's vault, where the command line and ``/Coffer/Places`` find them.
   ///
-  /// - Parameter variable: looks up a variable of the environment; by default in the process's own.
+  /// - Parameter variable: looks up an environment variable; by default in this process.
   /// - Throws: ``ClientError/Kind/denied`` without a home folder; ``ClientError/Kind/invalidName`` for a malformed
   ///   `COFFER_EXPECT_VAULT`.
   public static func standard(
@@ -91,7 +90,7 @@ extension AgentConnection {
   /// - Throws: ``ClientError/Kind/denied`` if its folder or process is another user's.
   public func isRunning() throws(ClientError) -> Bool { try line.isAnswered() }
 
-  /// The state of an agent and of the vault of a connection.
+  /// The state of an agent and of the connection's vault.
   public struct Status: Sendable, Equatable {
     /// The agent's process id.
     public let process: Int32
@@ -101,7 +100,7 @@ extension AgentConnection {
     public let unlocked: [UInt8]?
     /// Why it is locked; empty if it is not.
     public let whyLocked: String
-    /// The seconds left until it locks: without a use, and in any case.
+    /// Seconds until it locks: if it is not used, and at the latest.
     public let idleLeft: UInt64, lifetimeLeft: UInt64
   }
 
@@ -110,15 +109,15 @@ extension AgentConnection {
     try ask(.status) { (fields) throws(ClientError) in try fields.status() }
   }
 
-  /// Whether the agent has no key of the vault.
+  /// Whether the agent does not have the vault's key.
   public func isLocked() throws(ClientError) -> Bool { try status().unlocked == nil }
 
   /// Makes the agent unlock the vault.
   ///
   /// - Parameters:
-  ///   - credentials: one of each kind at most.
-  ///   - idle: seconds without a use after which it locks again; nil for the agent's own.
-  ///   - lifetime: seconds after which it locks in any case; nil for the agent's own.
+  ///   - credentials: at most one of each kind.
+  ///   - idle: seconds without a use until it locks again; nil for the agent's own limit.
+  ///   - lifetime: seconds until it locks at the latest; nil for the agent's own limit.
   /// - Throws: ``ClientError/Kind/wrongSecret``; ``ClientError/Kind/busy`` after many wrong secrets.
   @discardableResult
   public func unlock(
@@ -145,7 +144,7 @@ extension AgentConnection {
     }
   }
 
-  /// Makes the agent wipe the key of the vault.
+  /// Makes the agent wipe the vault's key.
   public func lock() throws(ClientError) { try ask(.lock) { (_) throws(ClientError) in } }
 }
 

@@ -1,6 +1,6 @@
 /// The name of an item in a vault, or of one of its fields.
 public struct AgentItem: Sendable, Hashable, CustomStringConvertible {
-  /// A program's or server's name.
+  /// The name of a program or server.
   public var service: String
   /// An account of the service; may be empty.
   public var account: String
@@ -54,7 +54,7 @@ extension WireReader where Failure == ClientError {
     try withPrefixed { (raw) throws(ClientError) in try SecretBuffer(copying: raw) }
   }
 
-  /// The value of a form, whose metadata come first.
+  /// The value of a form, after its metadata.
   mutating func value() throws(ClientError) -> SecretBuffer {
     _ = (try text(), try text())
     if try flag() { _ = try seconds() }

@@ -1,4 +1,4 @@
-/// The places of a user's agent and vault, as ``/Coffer/Places`` finds them, and the vault that must be there.
+/// The places of a user's agent and vault, as ``/Coffer/Places`` finds them, and the expected vault.
 struct AgentPlaces: Sendable {
   var folder: [CChar]
   var vault = ""
@@ -30,7 +30,7 @@ struct AgentPlaces: Sendable {
 
   static func bytes(_ path: String) -> [CChar] { Array(path.utf8CString) }
 
-  /// An id, with a colon and a generation if wanted, or invitations, which the agent reads.
+  /// An id, optionally with a colon and a generation, or invitations, which the agent reads.
   private mutating func expect(_ text: String) throws(ClientError) {
     let words = text.split(separator: " ")
     let parts = words.first.map { $0.split(separator: ":", omittingEmptySubsequences: false) } ?? []

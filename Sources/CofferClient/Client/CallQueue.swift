@@ -1,6 +1,6 @@
 internal import Synchronization
 
-/// A thread of its own for a call that waits: Swift's pool has as many as the machine has cores.
+/// A separate thread for a call that waits: Swift's pool has only one for each core.
 enum DetachedCall {
   private final class Work {
     let body: @Sendable () -> Void
@@ -10,7 +10,7 @@ enum DetachedCall {
   /// Enough for a call of this library; most of it is never touched.
   private static let stackBytes = 512 << 10
 
-  /// False if there can be no more threads: `body` is then never run.
+  /// False if no thread can be started; then `body` never runs.
   static func start(_ body: @escaping @Sendable () -> Void) -> Bool {
     let work = Unmanaged.passRetained(Work(body))
     let code = coffer_detached_thread(
@@ -20,12 +20,12 @@ enum DetachedCall {
   }
 }
 
-/// Begins asynchronous calls in their order, on a few threads that end with the last call.
+/// Begins asynchronous calls in order, on at most two threads that end with the last call.
 final class CallQueue: Sendable {
   /// Runs a call, or refuses it for want of a thread.
   private typealias Work = @Sendable (_ canRun: Bool) -> Void
   private struct State {
-    /// Calls that came, and earlier ones, the first of them last.
+    /// New calls, oldest first, and earlier ones, oldest last.
     var later: [Work] = [], next: [Work] = []
     var threads = 0
   }
@@ -34,7 +34,7 @@ final class CallQueue: Sendable {
   /// The agent serves one call of a vault at a time; an unlock does not hold up a question about the agent.
   private static let most = 2
 
-  /// One call, whose result is the first of: its answer, the end of its task.
+  /// One call. Its result is its answer or its task's cancellation, whichever comes first.
   private final class Pending<Value: Sendable>: Sendable {
     private let state = Mutex<(continuation: CheckedContinuation<Result<Value, ClientError>, Never>?, isDone: Bool)>((nil, false))
 

@@ -1,13 +1,13 @@
-/// The socket of a user's agent: `agent.sock` in a private folder. The rule for the folder is that of a vault's: see
-/// "Files that others could reach" in the article "The vault".
+/// The socket of a user's agent: `agent.sock` in a private folder. The folder's rule is that of a vault's: see "Files that
+/// others could reach" in the article "The vault".
 package struct AgentAddress: Sendable {
-  /// The folder's bytes, and a zero.
+  /// The path's bytes and a zero.
   private let folder: [CChar]
 
   /// Milliseconds to wait for room in the agent's queue: a stopped agent must not block its clients.
   private static let patience: Int32 = 2000
 
-  /// - Parameter folder: the bytes of its path, and a zero.
+  /// - Parameter folder: the path's bytes and a zero.
   package init(folder: [CChar]) { self.folder = folder }
 
   private static let name = "/agent.sock".utf8CString
@@ -15,7 +15,7 @@ package struct AgentAddress: Sendable {
   /// For errors.
   package var text: String { Self.text(path) }
 
-  /// Whether a socket has been made there.
+  /// Whether there is a socket.
   package var exists: Bool { access(path, F_OK) == 0 }
 
   /// A connection to the agent; nil if none listens.
@@ -50,7 +50,7 @@ package struct AgentAddress: Sendable {
     }
   }
 
-  /// Lends a path of the socket that fits an address (107 bytes on Linux), however deep the folder is.
+  /// Lends a path of the socket that fits in an address (107 bytes on Linux), however deep the folder is.
   package static func reachable<Failure: WireFailure>(
     _ folder: [CChar], _: Failure.Type = Failure.self, _ body: (UnsafePointer<CChar>) -> Int32
   ) throws(Failure) -> Int32 {

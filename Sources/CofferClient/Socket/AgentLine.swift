@@ -1,18 +1,18 @@
 internal import Synchronization
 
-/// Made and greeted on demand, kept between questions, and remade after its end.
+/// A connection that is made and greeted on demand, kept between questions, and remade after it ends.
 package final class AgentLine<Memory: WireMemory & ~Copyable>: Sendable {
   package typealias Failing = Memory.WireFailure
   package typealias Greeting = @Sendable (inout WireWriter<Memory>) throws(Failing) -> Void
   package let address: AgentAddress
   private let greeting: Greeting
-  /// For ``end()``: a second descriptor of the connection in use.
+  /// A second descriptor of the connection in use, for ``end()``.
   private struct Use {
     let isKept: Bool
     var hasEnded = false, descriptor: Int32 = -1
   }
   private let use: Mutex<Use>
-  /// A connection between two questions. One is enough: most programs ask one thing at a time.
+  /// The connection between questions. One is enough: most programs ask one question at a time.
   private let idle = Mutex<Idle?>(nil)
 
   private struct Idle: ~Copyable {
@@ -21,13 +21,13 @@ package final class AgentLine<Memory: WireMemory & ~Copyable>: Sendable {
     let process: pid_t
   }
 
-  /// The limit for a greeting, which needs no vault.
+  /// The limit for the answer to a greeting, which needs no vault.
   private static var greetingTime: Duration { .seconds(5) }
   /// The limit for an answer to begin: longer than the vault waits for another writer.
   package static var usualAnswerTime: Duration { .seconds(45) }
   package let answerTime: Duration
   private static var wholeMessage: Duration { .seconds(10) }
-  /// The limit for all pages of an answer after the first: a stranger at the socket could send pages forever.
+  /// The limit for all pages after the first: a stranger at the socket could send pages forever.
   private static var wholeAnswer: Duration { .seconds(120) }
 
   package init(_ address: AgentAddress, answerTime: Duration? = nil, isEndable: Bool = false, greeting: @escaping Greeting) {
@@ -35,7 +35,7 @@ package final class AgentLine<Memory: WireMemory & ~Copyable>: Sendable {
     use = Mutex(Use(isKept: isEndable))
   }
 
-  /// Ends a waiting question and refuses later ones, with a failure of kind `noAgent`. Only for a line of one thread.
+  /// Ends a waiting question and refuses later ones with `noAgent`. Only for a line that one thread uses.
   package func end() {
     use.withLock { use in
       use.hasEnded = true
@@ -43,7 +43,7 @@ package final class AgentLine<Memory: WireMemory & ~Copyable>: Sendable {
     }
   }
 
-  /// A second descriptor may be shut down while the first is closed and its number used again.
+  /// The second descriptor may be shut down even if the first is closed and its number reused.
   private func enter(_ socket: borrowing LocalSocket) throws(TransportFailure) {
     let isOpen = use.withLock { use in
       guard !use.hasEnded else { return false }
@@ -67,9 +67,9 @@ package final class AgentLine<Memory: WireMemory & ~Copyable>: Sendable {
     return true
   }
 
-  /// Asks an agent, in its own protocol version, to end.
+  /// Asks an agent to end, in the agent's protocol version.
   ///
-  /// - Throws: `error` if it does not agree.
+  /// - Throws: `error` if it refuses.
   package func stop(inVersion version: UInt8, after error: Failing) throws(Failing) {
     guard let socket = try address.connect(Failing.self) else { return }
     let request = try WireWriter<Memory>(kind: AgentProtocol.Request.stop.rawValue, version: version)
@@ -85,17 +85,17 @@ package final class AgentLine<Memory: WireMemory & ~Copyable>: Sendable {
   package enum Failure: Error {
     /// The agent answered with this error, and did nothing.
     case refused(Failing)
-    /// Nothing of the question was sent: nothing was done.
+    /// Nothing was sent, so nothing was done.
     case unsent(TransportFailure)
-    /// It broke off after part of the question was sent: the outcome is unknown.
+    /// The connection failed after part of the question was sent: the outcome is unknown.
     case unanswered(TransportFailure)
-    /// The answer cannot be understood.
+    /// The answer is malformed.
     case garbled(Failing)
   }
 
   /// Sends `request`, and passes each frame of the answer to `page`.
   ///
-  /// - Throws: ``/CofferPlatform/StoreError/Kind/outcomeUnknown`` for a write sent wholly or in part, and not answered.
+  /// - Throws: ``/CofferPlatform/StoreError/Kind/outcomeUnknown`` for a write that was sent, wholly or in part, but not answered.
   package func exchange(
     _ request: consuming WireWriter<Memory>, isWrite: Bool, _ time: Duration? = nil,
     page: (inout WireReader<Failing>) throws(Failing) -> Void
@@ -107,7 +107,7 @@ package final class AgentLine<Memory: WireMemory & ~Copyable>: Sendable {
       try page(&fields)
     }
     try request.withFrame { (frame) throws(Failing) in
-      // A kept connection may have ended. A question that was not sent, or only reads, may be repeated.
+      // A kept connection may have ended. A question may be repeated if it was not sent or only reads.
       if let kept = takeIdle() {
         do throws(Failure) { return try talk(on: kept, frame, isGreeted: true, time, hearPage) } catch {
           switch error {
@@ -131,7 +131,7 @@ package final class AgentLine<Memory: WireMemory & ~Copyable>: Sendable {
     case .garbled(let error): isWrite ? unknown(error) : error
     case .unsent(.slow), .unanswered(.slow): silent(.slow)
     case .unsent(.gone), .unanswered(.gone): absent
-    // A failure of this end, which shows nothing about the agent: exhausted memory, or a refused system call.
+    // A failure on this side, such as exhausted memory, says nothing about the agent.
     case .unsent(let failure), .unanswered(let failure): failure.error()
     }
   }
@@ -145,7 +145,7 @@ package final class AgentLine<Memory: WireMemory & ~Copyable>: Sendable {
     if !isGreeted { do throws(TransportFailure) { try sendGreeting(on: socket) } catch { throw .unsent(error) } }
     var sent = 0
     do throws(TransportFailure) { try socket.send(frame, within: Self.wholeMessage, count: &sent) } catch {
-      // A refused greeting ends the connection, perhaps before the question is sent. Its answer has the reason.
+      // A refused greeting ends the connection, perhaps before the question is sent. The answer to it has the reason.
       if !isGreeted { do throws(Failure) { try hearGreeting(on: socket) } catch { if case .refused = error { throw error } } }
       throw sent == 0 ? .unsent(error) : .unanswered(error)
     }
@@ -168,7 +168,7 @@ package final class AgentLine<Memory: WireMemory & ~Copyable>: Sendable {
         isLast = kind != .more
       } catch { throw .garbled(error) }
       guard let refusal else { continue }
-      // An error is a whole answer: the connection can be used again.
+      // An error is a complete answer: the connection can be reused.
       give(back: socket)
       throw .refused(refusal)
     }

@@ -105,13 +105,13 @@ package struct LocalSocket: ~Copyable {
     }
   }
 
-  /// Whether the peer has closed, or sent something unasked: the connection is unusable.
+  /// Whether the peer has closed the connection or sent something unasked, so that it is unusable.
   package var isSpent: Bool {
     var waiting = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
     return poll(&waiting, 1, 0) != 0
   }
 
-  /// Whether the peer has closed the connection, and cannot receive an answer.
+  /// Whether the peer has closed the connection and cannot receive an answer.
   package var isDeserted: Bool { Self.isDeserted(descriptor) }
 
   /// The same for a socket that is lent elsewhere.

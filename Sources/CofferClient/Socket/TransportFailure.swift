@@ -1,7 +1,7 @@
-/// Why a frame could not be sent or received. It never has contents of a vault or a message.
+/// Why a frame could not be sent or received. It never holds the contents of a vault or message.
 package enum TransportFailure: Error {
   case gone
-  /// The peer exceeds a frame's time limit.
+  /// The peer exceeded a frame's time limit.
   case slow
   /// `doing` names the attempt, `code` is its `errno`.
   case system(doing: String, code: Int32)
@@ -9,10 +9,10 @@ package enum TransportFailure: Error {
   case tooShort
   /// The announced body exceeds ``AgentProtocol/largestBody``.
   case tooLarge(bytes: Int)
-  /// This end cannot make the frame: its memory for secrets is exhausted.
+  /// This side has no memory left for the frame.
   case unmade(any Error)
 
-  /// The place in errors of the conversation itself.
+  /// The place in errors about the connection.
   private static let placeName = "agent.sock"
 
   /// The error for callers of one end.
@@ -22,7 +22,7 @@ package enum TransportFailure: Error {
       Failure(
         WireError(
           code: 32, "the other end closed the agent's socket", place: Self.placeName,
-          cure: "ask AgentClient.status() whether the agent runs", first: Int(ECONNRESET), detail: "askAgent"))
+          cure: "check whether the agent runs", first: Int(ECONNRESET), detail: "askAgent"))
     case .slow:
       Failure(
         WireError(

@@ -1,4 +1,4 @@
-/// The numbers of the agent's protocol: see the articles "The agent" and "The agent's protocol". Calls are only added.
+/// The numbers of the agent's protocol: see the article "The agent's protocol". Calls are only added.
 package enum AgentProtocol {
   /// The protocol's version, the first byte of every frame's body.
   package static let version: UInt8 = 11
@@ -10,28 +10,27 @@ package enum AgentProtocol {
   /// the usual `RLIMIT_MEMLOCK`, and end in swap.
   package static let largestBody = 4 * (largestValue + 64 * 1024)
 
-  /// Bytes of a body allocated at once. The rest is allocated as the bytes arrive: a peer must send all that it makes the
-  /// agent hold.
+  /// Bytes of a body allocated at once. The rest is allocated as bytes arrive: a peer must send whatever the agent holds.
   package static let trustedBody = 16 * 1024
 
   /// The size after which a page of a listing is sent: a block of guarded memory from a slab.
   package static let pageBytes = 15 * 1024
 
-  /// The most names or changes in a request, during which the vault serves no other. So many took 90 ms to read and up to
-  /// 190 ms to change, measured through an agent of a debug build on two busy cores.
+  /// The most names or changes in a request, during which the vault serves no other. A debug build on two busy cores took
+  /// 90 ms to read so many, and up to 190 ms to change them.
   package static let mostNames = 4096
 
-  /// The most bytes of values in an answer: sixteen of the largest. All are of one moment, and so in guarded memory before
+  /// The most bytes of values in an answer: sixteen of the largest. They show one moment, so all are in guarded memory before
   /// the first is sent.
   package static let mostLoaded = 16 * largestValue
 
-  /// The most bytes of items to add, of all clients together: the limit of a file to import.
+  /// The most bytes of items to add, for all clients together: the limit of an imported file.
   package static let mostStagedBytes = 64 << 20
 
   /// The most items added in one transaction, which occupies the vault for 4 s of processor time.
   package static let mostStaged = 100_000
 
-  /// The most bytes of all pages of an answer: twice the descriptions that an agent keeps. A client holds all of them.
+  /// The most bytes in all pages of an answer, which a client holds: twice the descriptions that an agent keeps.
   package static let largestAnswer = 128 << 20
 
   /// The highest call, which the answer to *greet* names.

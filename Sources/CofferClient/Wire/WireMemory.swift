@@ -1,4 +1,4 @@
-/// Memory for messages, which may hold a secret: locked, wiped, and bound to the errors of one end.
+/// Memory for messages, which may hold secrets: locked, wiped, and with the errors of one side.
 package protocol WireMemory: ~Copyable, Sendable {
   associatedtype WireFailure: CofferClient.WireFailure
   /// `count` zero bytes.
@@ -12,7 +12,7 @@ package protocol WireMemory: ~Copyable, Sendable {
   ) throws(Failure) -> Result
 }
 
-/// The error of one end of the socket.
+/// The error type of one side of the socket.
 package protocol WireFailure: Error {
   init(_ error: WireError)
   /// A refused system call, `doing` something at `place`.
@@ -27,7 +27,7 @@ extension WireFailure {
 package struct WireError: Sendable, Equatable {
   /// The kind's number.
   package var code: UInt8
-  /// The data of some kinds; the text is the remedy for the others.
+  /// Data of some kinds. For the others, `detail` is the remedy.
   package var first: Int = 0, second: Int = 0, detail: String = ""
   package var what: String, key: String?, place: String?, cure: String, cause: String?
 
@@ -50,7 +50,7 @@ extension WireError {
   static func otherVersion(_ found: UInt8) -> WireError {
     WireError(
       code: 26, "the agent and its client speak different versions of their protocol",
-      cure: "end the agent with AgentClient.stop(), and start one of this version", first: Int(found),
+      cure: "end the agent, and start one of this version", first: Int(found),
       second: Int(AgentProtocol.version), detail: "restartAgent")
   }
 
@@ -72,7 +72,7 @@ extension WireError {
     first: AgentProtocol.largestBody)
 }
 
-// The agent's absence and silence, for a client.
+// A client's errors about an absent or silent agent.
 extension WireError {
   static func absent(_ place: String) -> WireError {
     WireError(

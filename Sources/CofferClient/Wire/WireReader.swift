@@ -1,4 +1,4 @@
-/// A message in memory of its own: it may hold a secret.
+/// A message in its own memory: it may hold a secret.
 package struct WireFrame<Memory: WireMemory & ~Copyable>: ~Copyable {
   package let body: Memory
 
@@ -21,7 +21,7 @@ package struct WireFrame<Memory: WireMemory & ~Copyable>: ~Copyable {
     return kind
   }
 
-  /// Reads everything after version and kind with `body`, and refuses a rest.
+  /// Reads everything after version and kind with `body`, and refuses extra bytes.
   package func arguments<Result: ~Copyable>(
     _ body: (inout WireReader<Memory.WireFailure>) throws(Memory.WireFailure) -> Result
   ) throws(Memory.WireFailure) -> Result {
@@ -98,8 +98,7 @@ package struct WireReader<Failure: WireFailure> {
     return seconds
   }
 
-  /// The number of elements that follow. Each takes at least `least` bytes: an impossible number is refused before any
-  /// allocation.
+  /// The number of elements that follow, of at least `least` bytes each. Refuses an impossible number before allocating.
   package mutating func count(ofAtLeast least: Int) throws(Failure) -> Int {
     let count = Int(try number(UInt32.self))
     guard count <= remaining / least else { throw .malformed("it announces more elements than it has bytes for") }

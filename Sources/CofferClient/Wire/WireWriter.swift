@@ -3,13 +3,13 @@ package struct WireWriter<Memory: WireMemory & ~Copyable>: ~Copyable {
   private var bytes: Memory
   private var used = 6
 
-  /// Fits most requests and answers; it is a block of a small slab.
+  /// Fits most requests and answers; a block of a small slab.
   private static var firstCapacity: Int { 512 }
 
   package init(request: AgentProtocol.Request) throws(Memory.WireFailure) { try self.init(kind: request.rawValue) }
   package init(answer: AgentProtocol.Answer) throws(Memory.WireFailure) { try self.init(kind: answer.rawValue) }
 
-  /// - Parameter version: another one for the request to end, which is equal in all versions of the protocol.
+  /// - Parameter version: another one only for *stop*, which is the same in all versions of the protocol.
   init(kind: UInt8, version: UInt8 = AgentProtocol.version) throws(Memory.WireFailure) {
     bytes = try Memory.zeros(Self.firstCapacity)
     bytes.withUnsafeMutableBytes { buffer in

@@ -3,10 +3,10 @@ internal import CofferStorage
 internal import Synchronization
 internal import SystemPackage
 
-/// The right to fold: a lock beside the writers' lock, and always taken before it. Its holder alone syncs the journal, begins
-/// an epoch, replaces the list, and decides batches of other stores, so that writers wait for none of that.
+/// The right to fold: a lock that is always taken before the writers' lock. Only its holder syncs the journal, begins an epoch,
+/// replaces the list, and decides batches of other stores, so that writers wait for none of that.
 ///
-/// It is the lock of a file of its own, which all journals that succeed each other at a name share.
+/// It locks a separate file, which successive journals of a name share.
 extension DefaultsEngine {
   /// Whether this thread has the right.
   var mayFold: Bool { foldingThread.load(ordering: .relaxed) == UInt64(coffer_thread_number()) }
@@ -14,7 +14,7 @@ extension DefaultsEngine {
   /// Waits for the right, unless this thread has it.
   ///
   /// - Throws: ``/CofferPlatform/StoreError`` `.busy` once a holder in another process has made no step for
-  ///   ``FileLock/patience``. A fold of this process is waited for as long as the disk takes.
+  ///   ``FileLock/patience``. Waits for a fold of this process as long as the disk takes.
   func folding<Result>(_ body: () throws(StoreError) -> Result) throws(StoreError) -> Result {
     try checkProcess()
     try deciding.check(files.list.string)
@@ -24,7 +24,7 @@ extension DefaultsEngine {
       let place = files.list
       do throws(StoreError) { if let result = try foldingIfFree(body) { return result } } catch {
         guard error.kind == .readOnly, !mayFold else { throw error }
-        // The files may have moved: a write follows them, or says why it cannot.
+        // The files may have moved. A write follows them, or throws the reason.
         try holdingLock(checkingName: true, keepingRemoved: true, telling: false) { (_) throws(StoreError) in }
         guard files.list != place else { throw error }
         continue
@@ -43,7 +43,7 @@ extension DefaultsEngine {
   func foldingIfFree<Result>(_ body: () throws(StoreError) -> Result) throws(StoreError) -> Result? {
     if mayFold { return try body() }
     let path = files.foldLock
-    // Whatever is done with the right waits for the disk.
+    // Everything done with the right waits for the disk.
     try Waiting.refuse(at: path.string)
     let lock = calls.open(path.string, O_RDWR | O_CREAT | Journal.openFlags, 0o600)
     // ENOENT: the folder was moved away or removed.
@@ -52,7 +52,7 @@ extension DefaultsEngine {
     defer { close(lock) }
     guard FileLock.tryAcquire(lock, calls) else { return nil }
     defer { FileLock.release(lock, calls) }
-    // Somebody has removed the file: others lock a new one.
+    // Somebody has removed the file, and others lock a new one.
     guard let named = try FileStatus(ofLinkAt: path), try named.isSameFile(as: FileStatus(of: lock, place: path)) else {
       return nil
     }
@@ -70,12 +70,12 @@ extension DefaultsEngine {
       let result = try folding { () throws(StoreError) -> Result? in
         let place = files.list
         return try holdingLock(telling: telling) { (journal) throws(StoreError) in
-          // The list's links lead elsewhere, where another lock counts.
+          // The list's links now lead to another lock.
           files.list == place ? try body(journal) : nil
         }
       }
       if let result { return result }
     }
-    throw StoreError(.busy, "the list is moved again and again", place: origin.string, cure: "try again")
+    throw StoreError(.busy, "the list keeps moving", place: origin.string, cure: "try again")
   }
 }

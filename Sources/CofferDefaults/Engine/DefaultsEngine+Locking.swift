@@ -65,7 +65,7 @@ extension DefaultsEngine {
       journal.unlock()
     }
     guard !isReadOnly else { throw readOnly }
-    // Another journal may have to be made and synced.
+    // This may make and sync another journal.
     try Waiting.refuse(at: files.journal.string)
     guard let journal = try relocation.exchange(&writer, until: deadline) else { throw readOnly }
     writer.nextLinkCheck = CoarseClock.now() + CoarseClock.lookInterval

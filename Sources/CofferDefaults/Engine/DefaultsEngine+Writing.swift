@@ -80,8 +80,8 @@ extension DefaultsEngine {
     throw FileLock.busy(files.list, nil, doing: "is settling a transaction")
   }
 
-  /// Folds a full journal, or repairs a damaged list if the policy allows it; throws `error` if it has another reason, or if
-  /// the fold fails.
+  /// Folds a full journal, or repairs a damaged list if the policy allows it. Throws `error` for another reason, or if the
+  /// fold fails.
   @inline(never)
   func makeRoom(after error: StoreError) throws(StoreError) {
     if try ListRepair(engine: self).heal(after: error) { return }
@@ -91,7 +91,7 @@ extension DefaultsEngine {
     }
   }
 
-  /// `body` gets an up-to-date state in which no open batch names any of `names`. Nil if that takes the right to fold.
+  /// `body` gets an up-to-date state in which no open batch names any of `names`. Nil if that needs the right to fold.
   @inline(__always)
   func writable<Result>(
     _ journal: Journal, _ names: @autoclosure () -> [String] = [], _ body: (inout EngineState) throws(StoreError) -> Result

@@ -22,7 +22,7 @@ final class DefaultsEngine: Sendable {
   let observation = EngineObservation()
   let isReadOnly: Bool
   let deciding = Deciding()
-  /// The number of the thread with the right to fold; else zero.
+  /// The number of the thread with the right to fold, or zero.
   let foldingThread = Atomic<UInt64>(0)
   private let process = ProcessMark.current
   private static let instances = Atomic<UInt32>(0)
@@ -54,8 +54,8 @@ final class DefaultsEngine: Sendable {
     try readForTheFirstTime(until: deadline)
   }
 
-  /// Also repairs a damaged list if the policy allows it, and completes what dead processes left. Others that do so now are
-  /// not waited for.
+  /// Also repairs a damaged list if the policy allows it, and completes the work of dead processes without waiting for others
+  /// that do so.
   private func readForTheFirstTime(until deadline: LockDeadline) throws(StoreError) {
     guard isWritable else { return try read() }
     do throws(StoreError) { try holdingLock(until: deadline) { (_) throws(StoreError) in try read() } } catch {

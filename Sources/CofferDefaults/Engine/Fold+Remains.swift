@@ -2,9 +2,9 @@ internal import CofferPlatform
 internal import CofferStorage
 internal import SystemPackage
 
-// What folds leave: those that died or failed, and those that are done.
+// The remains of folds, dead, failed or done.
 extension Fold {
-  /// Completes what dead processes left, unless another one folds or does so now.
+  /// Completes the work of dead processes, unless another process does so or folds.
   func tidyUp() throws(StoreError) {
     let journal = engine.state.withLock { $0.journal }
     let isLeft = try journal.map { (journal) throws(StoreError) in try journal.memory.put != .none } ?? false
@@ -21,7 +21,7 @@ extension Fold {
         if isLong { quietly() }
       }
     } catch {
-      // The next fold meets an obstacle again, and synchronize() reports it; so does a call that needs an outcome.
+      // The next fold meets the obstacle again. synchronize() reports it, and so does a call that needs an outcome.
       guard error.underlying is Errno || error.kind == .readOnly else { throw error }
     }
   }
@@ -35,7 +35,7 @@ extension Fold {
     return try journal.memory.load(.unsynced) != 0
   }
 
-  /// Makes durable what it left, before the next fold makes a file of the same name.
+  /// Makes an unfinished fold durable, before the next fold makes a file of the same name.
   func finishUnfinished() throws(StoreError) {
     guard let journal = engine.state.withLock({ $0.journal }), try isUnfinished(journal) else { return }
     if try journal.memory.put != .none {
@@ -53,7 +53,7 @@ extension Fold {
     try journal.synchronize()
   }
 
-  /// Puts back what another program saved while the list was replaced, unless a fold has gone on since.
+  /// Puts back another program's save from during the replacement, unless the fold has gone on since.
   private func putBack(_ journal: Journal) throws(StoreError) {
     let draft = engine.files.draft(of: journal.file)
     guard let left = try FileStatus(ofLinkAt: draft) else { return }
@@ -61,7 +61,7 @@ extension Fold {
     let isSaved = try ListFingerprint(left) != journal.memory.former
     if isSaved, try journal.memory.load(.putEpoch) == journal.wholeWord().epoch, try listIs(put) {
       try exchange(draft)
-      // What another program has saved since is newer.
+      // A later save by another program is newer.
       if try ListFingerprint(FileStatus(ofLinkAt: draft)) != put { try exchange(draft) }
     }
     let result = engine.calls.unlink(draft.string)
@@ -81,7 +81,7 @@ extension Fold {
 
   // MARK: After a fold
 
-  /// False if the fold must begin again, such as for the list without the mark.
+  /// False if the fold must begin again, such as to write the list without the mark.
   func scrub(_ plan: Plan, _ scrubbing: Bool) throws(StoreError) -> Bool {
     let isPending = plan.values[ReservedName.scrubPending] != nil
     guard scrubbing || isPending else { return true }
@@ -101,7 +101,7 @@ extension Fold {
     return false
   }
 
-  /// Frees a long journal that has nothing for the list, because batches were dropped or a fold put kept records last.
+  /// Frees a long journal with nothing for the list, because batches were dropped or a fold put kept records last.
   func tidy() throws(StoreError) {
     guard engine.state.withLock({ isLong($0) }) else { return }
     _ = try engine.foldingIfFree { () throws(StoreError) in

@@ -6,7 +6,7 @@ internal import SystemPackage
 
 /// Writes the journal's changes into the property list, where Foundation and editors see them.
 ///
-/// Whatever waits for a disk happens without the writers' lock; they append meanwhile. `Tests/Models/fold.py` has the rules.
+/// It waits for the disk without the writers' lock, so that they can append. `Tests/Models/fold.py` has the rules.
 struct Fold {
   let engine: DefaultsEngine
 
@@ -32,14 +32,14 @@ struct Fold {
   }
 
   /// A failure loses no acknowledged value: the journal keeps growing, and ``synchronize(scrubbing:)``, or a write to a full
-  /// journal, reports the obstacle. While another one folds, nothing is done.
+  /// journal, reports the obstacle. Does nothing during another fold.
   func quietly() {
     do { _ = try engine.foldingIfFree { () throws(StoreError) in try run(telling: false) } } catch {
       engine.state.withLock { $0.foldAt = $0.spentBytes + JournalLayout.foldAt }
     }
   }
 
-  /// After a write without the right to fold. A thread of its own folds, if there may be one.
+  /// Folds after a write without the right to fold, on the folding thread if there may be one.
   func soon() {
     if !engine.idle.foldNow(engine) { quietly() }
   }
@@ -64,7 +64,7 @@ struct Fold {
   }
 
   private func run(scrubbing: Bool = false, telling: Bool) throws(StoreError) {
-    // No file is made for the lock either.
+    // The lock's file is not made either.
     if let journal = engine.state.withLock({ $0.journal }), try Relocation(engine: engine).isRemovedForGood(journal) { return }
     for _ in 0..<Self.attempts {
       let isDone = try engine.folding { () throws(StoreError) in
@@ -115,7 +115,7 @@ struct Fold {
     let place = engine.files.list
     return try engine.holdingLock(checkingName: true, keepingRemoved: true, telling: telling) { (journal) throws(StoreError) in
       if try journal.memory.use == .removed { return .done }
-      // Another journal, or another lock, is at work.
+      // Another journal or lock is in use.
       guard engine.files.list == place, try !isUnfinished(journal) else { return .again }
       let plan: Plan?
       do throws(StoreError) { plan = try planned(place, journal, evenIfEmpty) } catch {
@@ -138,7 +138,7 @@ struct Fold {
     return plan ?? nil
   }
 
-  /// Runs `body` unless another journal, list or epoch than the plan's counts by now.
+  /// Runs `body` if the plan's journal, list and epoch are still current.
   private func following(
     _ plan: Plan, _ body: (inout EngineState) throws(StoreError) -> Bool
   ) throws(StoreError) -> Bool {
@@ -147,7 +147,7 @@ struct Fold {
       return try engine.state.withLock { (state) throws(StoreError) in
         try engine.refresh(&state)
         guard try !journal.isReplaced(state.seen, state.last) else { throw journal.overtaken }
-        // Other batches can only come from a process with another lock, because somebody removed the lock's file.
+        // Other batches mean a process with another lock, because somebody removed the lock's file.
         guard state.seen.epoch == plan.word.epoch, state.batches.ids.isSubset(of: plan.batches) else { return false }
         return try body(&state)
       }
@@ -172,7 +172,7 @@ struct Fold {
     try plan.journal.memory.noteFoldStep()
     try plan.journal.memory.storeExchange(of: plan.list, for: ListFingerprint(file.status), in: plan.word.epoch)
     // After a power loss the journal must not hold less than the new list: a part of it, replayed over the list, would
-    // restore old values. Nor may it be without the note of the exchange.
+    // restore old values. It must also have the note of the exchange.
     try plan.journal.synchronize()
     guard try exchange(&file, plan) else {
       file.discard()
@@ -184,18 +184,18 @@ struct Fold {
     // The list has these batches.
     if case .success = synced { PreparedBatches(engine: engine).forgetFinished() }
     let isFolded = try finish(&file, plan, synced)
-    // For another journal's fold the list may stay; what another program saved in the old one counts.
+    // The list may stay for another journal's fold, unless another program saved the old one.
     if !isFolded { _ = try file.finish { ListFingerprint($0) == plan.list } }
     return isFolded
   }
 
   private func exchange(_ file: inout FileExchange, _ plan: Plan) throws(StoreError) -> Bool {
-    // A moment later another program's file may be at the path.
+    // Later another program's file may be at the path.
     let list = ListFingerprint(file.status)
     return try following(plan) { (state) throws(StoreError) in
       try file.exchange { (found) in
         guard ListFingerprint(found) == plan.list else { return false }
-        // Looks need not read it, and must not take this process's writes for another's.
+        // Looks need not read the list, and must not mistake this process's writes for another's.
         (state.list, state.listIsSettled) = (list, true)
         return true
       }

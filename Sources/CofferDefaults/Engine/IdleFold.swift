@@ -46,7 +46,7 @@ final class IdleFold: Sendable {
   @discardableResult
   private func add(_ engine: DefaultsEngine, after pause: UInt64) -> Bool {
     let isAdded = FoldingThread.add(ObjectIdentifier(engine), after: pause) { self.foldIfDue(engine, after: pause) }
-    if !isAdded { isScheduled.store(false, ordering: .relaxed) }  // No thread to be had: the next write tries again.
+    if !isAdded { isScheduled.store(false, ordering: .relaxed) }  // No thread could start: the next write tries again.
     return isAdded
   }
 
@@ -78,7 +78,7 @@ final class IdleFold: Sendable {
   }
 }
 
-/// The one thread that folds for all domains of this process. It ends when none is left to fold.
+/// The thread that folds for all domains of this process, and ends when none is left.
 enum FoldingThread {
   private struct Due {
     let moment: UInt64
@@ -86,13 +86,13 @@ enum FoldingThread {
   }
 
   private static let due = Mutex<[ObjectIdentifier: Due]>([:])
-  /// The process of the thread: a forked child has none.
+  /// The thread's process. A forked child has no thread.
   private static let running = Mutex<pid_t?>(nil)
   private static let wake = DispatchSemaphore(value: 0)
 
-  /// Runs `fold` after `pause` nanoseconds, once for each `domain`: an earlier moment replaces a later one.
+  /// Runs `fold` after `pause` nanoseconds, once for each `domain`. An earlier moment replaces a later one.
   ///
-  /// - Returns: false if there is no thread to be had.
+  /// - Returns: false if no thread can start.
   static func add(_ domain: ObjectIdentifier, after pause: UInt64, _ fold: @escaping @Sendable () -> Void) -> Bool {
     let moment = CoarseClock.now() + pause
     due.withLock { due in if (due[domain]?.moment ?? .max) > moment { due[domain] = Due(moment: moment, fold: fold) } }
@@ -124,7 +124,7 @@ enum FoldingThread {
       } else if let next {
         _ = wake.wait(timeout: .now() + .nanoseconds(Int(next - now)))
       } else if running.withLock({ running in
-        // Under the lock: what is added from here on starts another thread.
+        // Under the lock: a later addition starts another thread.
         guard due.withLock(\.isEmpty) else { return false }
         running = nil
         return true

@@ -14,7 +14,7 @@ struct ListRepair {
     return try engine.foldingAlone(telling: false) { (journal) throws(StoreError) in try healLocked(after: error, journal) }
   }
 
-  /// The caller holds the file's lock, and the right to fold.
+  /// The caller holds the file's lock and the right to fold.
   func healLocked(after error: StoreError, _ journal: Journal) throws(StoreError) -> Bool {
     guard isListDamage(error) else { return false }
     let substitute: Data

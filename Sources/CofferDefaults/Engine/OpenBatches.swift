@@ -26,7 +26,7 @@ struct OpenBatches {
       cure: "make the other store of that transaction readable, and open the domain with it", underlying: cause)
   }
 
-  /// Of all that a fold may have to keep.
+  /// The batches that a fold may have to keep.
   var ids: Set<TransactionID> { Set(prepared.map(\.id) + finished.map(\.id)) }
 
   // MARK: What records say

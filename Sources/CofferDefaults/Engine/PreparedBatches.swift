@@ -29,7 +29,7 @@ struct PreparedBatches {
     _ changes: [Record.Change], _ cause: Record.Cause, if expectations: [String: PlainForm?], decision: Decision
   ) throws(StoreError) {
     try engine.foldingAlone { (journal) throws(StoreError) in
-      // Its records may overwrite those of an epoch that a power loss would bring back.
+      // Its records may overwrite an epoch that a power loss would restore.
       try journal.completeFold()
       let id = TransactionID.random()
       let effective = try engine.writable(journal, changes.map(\.name) + expectations.keys) {
@@ -195,8 +195,8 @@ struct PreparedBatches {
       try engine.writing.withLockIfAvailable { (writer) throws(StoreError) in
         guard let journal = writer.journal, try journal.tryLock() else { return }
         defer { journal.unlock() }
-        // Its batches are in another journal. If they were settled here, their outcome would be forgotten before that journal
-        // has it, and they would be dropped there.
+        // Its batches are in another journal. Settling them here would forget their outcome before that journal has it, and
+        // drop them there.
         guard try !Relocation(engine: engine).hasMoved(journal) else { return engine.state.withLock { $0.nextLook = 0 } }
         try resolve(journal)
       }

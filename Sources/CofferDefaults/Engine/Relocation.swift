@@ -129,7 +129,7 @@ struct Relocation {
     guard again || use == .current else { return true }
     guard try Journal.make(at: old.path, of: old, engine.calls, until: deadline) else { return false }
     engine.calls.reached?(.journalNamed)
-    // If the list was replaced too, but not by a fold, all processes compare their knowledge with it.
+    // If the list was also replaced, but not by a fold, all processes compare their knowledge with it.
     let list = try ListFingerprint(FileStatus(at: files.list))
     let (known, put) = (try old.memory.list, try old.memory.put)
     if list == known || list == put {
@@ -219,7 +219,7 @@ struct Relocation {
       try engine.refresh(&state)
       return Set(state.batches.prepared.map(\.id) + state.batches.finished.map(\.id))
     }
-    // Who folds now has settled them, or could not.
+    // A process that folds now has settled them, or could not.
     _ = try engine.foldingIfFree { () throws(StoreError) in try PreparedBatches(engine: engine).resolve(journal) }
     var missing: Set<String> = []
     var settled: [String: PlainForm?] = [:]

@@ -84,14 +84,14 @@ struct Replay {
     state.seen = state.seen.advanced(by: offset)
   }
 
-  /// True if `state`, with the rest of the folded records, is what the fold left.
+  /// True if `state`, with the rest of the folded records, is the fold's result.
   private func followFold(_ state: inout EngineState, _ journal: Journal, _ word: JournalWord) throws(StoreError) -> Bool {
     let folded = JournalWord(rawValue: try journal.memory.load(.foldedFrom))
     guard folded.isWhole, folded.epoch == state.seen.epoch, state.seen != .never else { return false }
     let start = try journal.memory.start(of: word), seed = try journal.memory.seed(of: word.epoch)
     if state.seen.end < folded.end {
       let isComplete = try journal.withRecords(state.seen.end..<folded.end) { (bytes) throws(StoreError) in
-        // New records at the front overwrite the folded ones from there on; later ones remain.
+        // New records overwrite the folded ones from the front; later ones remain.
         let now = try journal.word()
         guard now.epoch == word.epoch, start >= folded.end || now.end <= state.seen.end else { return false }
         apply(bytes, &state)
@@ -100,7 +100,7 @@ struct Replay {
       guard isComplete else { return false }
     }
     let end = start + state.seen.end - folded.end
-    // The fold copied the records after the folded ones: this process may know some of them.
+    // The fold copied the records after the folded ones. This process may know some of them.
     let last = end == start ? seed : try moved(state.last, between: start, end, journal)
     let list = try journal.memory.list
     guard try journal.word().epoch == word.epoch, end <= word.end else { return false }
@@ -172,7 +172,7 @@ struct ForeignChanges {
 
   /// Checks whether another program removed or overwrote the journal, or rewrote the list.
   ///
-  /// - Parameter forWrite: whether to throw for an unreadable list at once, after the pause for a program that is writing it.
+  /// - Parameter forWrite: whether to throw for an unreadable list at once, after the pause for a program that writes it.
   /// - Throws: ``Journal/overtaken`` before it learns anything of the list; `.moved` if there may now be a first journal.
   func look(_ state: inout EngineState, _ now: UInt64, following: Bool, forWrite: Bool) throws(StoreError) {
     state.nextLook = state.journal == nil ? 0 : now + CoarseClock.lookInterval
@@ -197,7 +197,7 @@ struct ForeignChanges {
         throw error
       }
       let found = try ListFingerprint(FileStatus(at: engine.files.list))
-      // Perhaps half written: the values known are good until the next look. A write has waited for the rest.
+      // Perhaps half written: known values hold until the next look. A write has waited for the rest.
       let isSuspect = state.suspect == found
       state.suspect = found
       guard isSuspect || forWrite else { return }

@@ -2,7 +2,7 @@ internal import CofferPlatform
 internal import CofferStorage
 internal import SystemPackage
 
-/// The records of an epoch up to here, and the last of them.
+/// The end of some records of an epoch, and the last of them.
 struct JournalMark {
   let end: Int
   let last: RecordLink
@@ -13,8 +13,7 @@ extension Journal {
   /// Begins an epoch on top of `list`, with `survivors` and the records of `word` from `mark` on. It is durable after
   /// ``completeFold()``.
   ///
-  /// It begins where it overwrites none of the records of `word`, which a power loss may bring back: at the front, or behind
-  /// them.
+  /// It begins at the front or behind the records of `word`: it overwrites none of them, because a power loss may restore them.
   func beginEpoch(
     after word: JournalWord, from mark: JournalMark, list: ListFingerprint, foldedFrom: JournalWord?, survivors: [Record],
     writer: Record.Writer
@@ -31,7 +30,7 @@ extension Journal {
     return (new, last)
   }
 
-  /// Copies the records outside those of `word`, and notes their place and predecessor in the next epoch's fields.
+  /// Copies the records to a place outside those of `word`, and notes place and predecessor in the next epoch's fields.
   private func keep(
     _ survivors: [Record], _ tail: Range<Int>, after word: JournalWord, _ before: RecordLink, _ writer: Record.Writer
   ) throws(StoreError) -> (end: Int, last: RecordLink) {

@@ -179,9 +179,9 @@ extension Journal {
     try memory.store(BootID.current.low, .bootLow)
   }
 
-  /// Overwrites the bytes outside the whole records. After them, a torn record may hide later ones of this epoch. A new record
-  /// of the same length would link to them again, and the next power loss would restore them over newer values. Before them,
-  /// a dead fold may have left a copy of records for the next epoch.
+  /// Overwrites the bytes outside the whole records. After them, a torn record may hide later ones of this epoch: a new record
+  /// of the same length would link to them, and the next power loss would restore them over newer values. Before them, a dead
+  /// fold may have left copies for the next epoch.
   ///
   /// Existing zeros may not be on the disk, if a sync failed.
   private func wipe(_ range: Range<Int>) throws(StoreError) {

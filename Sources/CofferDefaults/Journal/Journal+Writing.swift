@@ -2,7 +2,7 @@ internal import CofferPlatform
 internal import CofferStorage
 internal import SystemPackage
 
-// The caller holds the lock, and for ``synchronize()`` the right to fold.
+// The caller holds the lock, or for ``synchronize()`` the right to fold.
 extension Journal {
   @inline(__always)
   func reserve(_ end: Int) throws(StoreError) {
@@ -69,7 +69,7 @@ extension Journal {
   /// A fold has begun an epoch that is not durable yet.
   static let unsyncedEpoch: UInt64 = 2
 
-  /// Makes the epoch durable if its fold died or failed before that.
+  /// Makes the epoch durable if its fold died or failed first.
   func completeFold() throws(StoreError) {
     if try memory.load(.unsynced) == Self.unsyncedEpoch { try synchronize() }
   }

@@ -9,7 +9,7 @@ enum JournalLayout {
   /// Address space for a journal. More is never written: a batch weighs at most ``Budget/domain``, and a fold comes first.
   static let mappedBytes = 64 << 20
   static let capacity = mappedBytes - headerBytes
-  /// Plain writes leave the other half free: a fold moves the records there that came while it wrote.
+  /// Plain writes leave the other half free for the records that a fold moves because they came while it wrote.
   static let capacityForWrites = capacity / 2
   /// Bytes that writes leave free for the ends of transactions, and for the names that a fold keeps. The size of the open
   /// transactions stays free too: otherwise a full journal could not be folded.
@@ -23,8 +23,8 @@ enum JournalLayout {
   static let foldAt = 1 << 20
   /// A longer one always folds: the rest has room for two transactions as large as a domain.
   static let foldAtMost = capacity / 4
-  /// An epoch begins at the front again if the one before left at least this much room there. Writes fill it while the epoch
-  /// is not durable yet: 10 000 small ones.
+  /// An epoch begins at the front again if the previous one left at least this much room there. Until the epoch is durable,
+  /// writes can use only this room: about 10 000 small ones.
   static let frontRoom = 1 << 20
 
   enum Field: Int, CaseIterable {
@@ -69,8 +69,7 @@ enum JournalLayout {
     case unsynced = 232
     /// In a given-up file, the ``number`` of the journal that certainly has its content; else zero.
     case successor = 240
-    /// The list that a fold puts in place of the one that it expects there, and the fold's epoch; the first are zeros from the
-    /// fold's end until the next.
+    /// A fold's new list, the list that it expects to replace, and its epoch. The first are zeros between folds.
     case putInode = 248
     case putModified = 256
     case putSize = 264
@@ -78,7 +77,7 @@ enum JournalLayout {
     case formerModified = 280
     case formerSize = 288
     case putEpoch = 312
-    /// The process that folds, or last folded, and a number that grows with each of its steps.
+    /// The last process that folded, and a number that grows with each of its steps.
     case folder = 296
     case foldStep = 304
   }

@@ -59,7 +59,7 @@ extension JournalMemory {
     try store(put, .putInode, .putModified, .putSize)
   }
 
-  /// Forgets what a dead fold copied for the next epoch, which a later fold's word would bring back after a power loss.
+  /// Forgets a dead fold's copies for the next epoch. Otherwise a later fold's word would restore them after a power loss.
   func forgetNextEpoch() throws(StoreError) {
     let field = JournalLayout.seed(of: try word().nextEpoch(end: 0).epoch)
     try store(CheckedNumber(0, in: field).rawValue, field)
@@ -108,14 +108,14 @@ extension JournalMemory {
     try mark(.current)
   }
 
-  /// Shows processes that wait for the right to fold that this one works. The caller has the right.
+  /// Shows progress to processes that wait for the right to fold. The caller has the right.
   func noteFoldStep() throws(StoreError) {
     let process = UInt64(UInt32(bitPattern: getpid()))
     if try load(.folder) != process { try store(process, .folder) }
     try store(try load(.foldStep) &+ 1, .foldStep)
   }
 
-  /// The process that folds or last folded, and the number of its step; nil if unknown. It only paces a wait.
+  /// The last process that folded, and the number of its step; nil if unknown. It only paces a wait.
   var lastFoldStep: (process: UInt32, number: UInt64)? {
     do { return (UInt32(truncatingIfNeeded: try load(.folder)), try load(.foldStep)) } catch { return nil }
   }

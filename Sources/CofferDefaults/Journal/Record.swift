@@ -155,8 +155,8 @@ extension Record {
     return RecordLink(check: sum, count: buffer.count)
   }
 
-  /// Chains the records in `buffer` anew, in the next epoch and after another record; nil if they are not whole records of
-  /// `epoch` after `before`.
+  /// Chains the records in `buffer` to `last` in the epoch `next`; nil if they are not whole records of `epoch` after
+  /// `before`.
   static func chain(
     _ buffer: UnsafeMutableRawBufferPointer, of epoch: UInt64, after before: RecordLink, in next: UInt64, after last: RecordLink
   ) -> RecordLink? {

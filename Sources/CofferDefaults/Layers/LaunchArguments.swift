@@ -5,12 +5,12 @@ internal import CofferPlatform
 /// A value that begins with a hyphen must be a negative number. A word that begins with two hyphens is an option of the
 /// program. `--` ends the overrides. Of a repeated key, the last value counts.
 ///
-/// A `-key` at the end, or before another option, has no value. It may be a flag of the program, and so is an error only when
-/// the key is read.
+/// A `-key` at the end, or before another option, has no value. It may be a flag of the program, so it is an error only when the
+/// key is read.
 package struct LaunchArguments {
   let texts: [String: String]
   private let valueless: Set<String>
-  /// A bit for each length of a name above, modulo 64: rules out most other names.
+  /// A bit for each length of a name above, modulo 64. It rules out most other names.
   private let lengths: UInt64
 
   init(_ arguments: [String]) {

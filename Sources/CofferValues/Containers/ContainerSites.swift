@@ -3,7 +3,7 @@ internal import CofferStorage
 internal import Synchronization
 
 /// The declaration sites of containers named after properties. Two private extensions in two files, or two modules, may each
-/// have a property of one name, which no compiler sees. Of one file and type they count as one property, which may make its
+/// have a property of one name, which no compiler sees. Those of one file and type count as one property, which may make its
 /// container in several places.
 enum ContainerSites {
   private struct Name: Hashable {

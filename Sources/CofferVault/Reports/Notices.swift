@@ -7,7 +7,7 @@ internal import Synchronization
 package enum Notices {
   private static let log = Mutex<Logger?>(nil)
 
-  /// Sends all messages of vaults to `logger`, in place of loggers `coffer` and `coffer.vault` of `LoggingSystem`.
+  /// Sends all vaults' messages to `logger`, instead of the loggers `coffer` and `coffer.vault` of `LoggingSystem`.
   package static func send(to logger: Logger) { log.withLock { $0 = logger } }
 
   fileprivate static func logger(_ label: String) -> Logger { log.withLock { $0 } ?? Logger(label: label) }

@@ -12,8 +12,8 @@ public struct KeyFile: ~Copyable, Sendable {
   static let smallest = 32
   /// Larger files are a mistake, and would be held in guarded memory.
   package static let largest = 1024 * 1024
-  /// How to make one, for errors.
-  static let making = "in Swift Places.createVault(newKeyFileAt:) makes one, at the shell coffer init --new-key-file PATH"
+  /// The ways to make one, for errors.
+  static let making = "Places.createVault(newKeyFileAt:) or coffer init --new-key-file PATH"
   private static let text = CheckedHex(mark: "PVKEY1-", name: "key file")
 
   /// The format's KF.
@@ -57,7 +57,7 @@ public struct KeyFile: ~Copyable, Sendable {
     guard content.count >= smallest else {
       throw StoreError(
         .unfitSecret, "the key file has \(content.count) bytes",
-        cure: "use a file of at least \(smallest) bytes, or a generated one: \(making)")
+        cure: "use a file of at least \(smallest) bytes, or one from \(making)")
     }
     do { return try PlainHash.secretDigest(content) } catch { throw error.storeError() }
   }

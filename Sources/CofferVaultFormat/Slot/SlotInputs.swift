@@ -54,7 +54,7 @@ extension SlotInputs {
       guard opensAlone else {
         throw StoreError(
           .unfitSecret, "the key file was not generated, and opens a vault only with a passphrase",
-          cure: "give a passphrase too, or a generated key file: \(KeyFile.making)")
+          cure: "give a passphrase too, or a key file from \(KeyFile.making)")
       }
       return .keyFile
     case (false, false): return recoveryCode != nil ? .recoveryCode : .recipient

@@ -125,7 +125,7 @@ package enum SlotSearch {
     return StoreError(
       .wrongSecret, inputs.whyNothingFits(kinds),
       cure: inputs.isForeignKeyFile
-        ? "give a passphrase, or the key file that was generated for this vault (\(KeyFile.making))"
+        ? "give a passphrase, or the key file that \(KeyFile.making) made for this vault"
         : kinds.contains(.recoveryCode)
           ? "give the recovery code in its place; \(altered)"
           : inputs.isIdentityAlone

@@ -79,7 +79,7 @@ package final class Connection {
     do throws(StoreError) { return try files.isLogInPlace() } catch { return false }
   }
 
-  /// Waits for others' locks as all of Coffer does: SQLite's own pauses last up to 100 ms, too long for a cancelled call.
+  /// Waits for locks like the rest of Coffer. SQLite's own pauses last up to 100 ms, too long for a cancelled call.
   func waitAsUsual() {
     sqlite3_busy_handler(
       handle,
