@@ -18,7 +18,7 @@ package enum CallQueues {
   private struct Queue {
     var calls: [(any QueuedCall)?] = []
     var first = 0
-    /// Calls that ended while queued.
+    /// Those that ended while queued, and some that a thread has passed since.
     var dead = 0
     var running: (any QueuedCall)?
 
@@ -55,7 +55,7 @@ package enum CallQueues {
 
   /// The calls that wait behind the one that runs.
   package static func waiting(at lock: String) -> Int {
-    state.withLock { state in state.queues[lock].map { $0.calls.count - $0.first - $0.dead } ?? 0 }
+    state.withLock { state in state.queues[lock]?.calls.count { $0?.wait.isEnded == false } ?? 0 }
   }
 
   /// Attempts `body` in place, and runs it on a thread if it would wait.
