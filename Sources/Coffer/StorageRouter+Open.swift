@@ -132,13 +132,12 @@ extension StorageRouter {
     try await CallQueues.call(within: limit, of: id) { () throws(StoreError) in try self.synchronize() }
   }
 
-  /// The asynchronous form of ``close()``.
+  /// The asynchronous form of ``close()``. It closes in a cancelled task too.
   ///
   /// - Throws: the errors of the synchronous form; the store is closed even then.
-  ///   ``/CofferPlatform/StoreError/Kind/cancelled`` if the task is cancelled during the wait; the store may still be open.
   nonisolated(nonsending) public func close() async throws(StoreError) {
     endWaits()
-    try await CallQueues.call(within: nil) { () throws(StoreError) in try self.close() }
+    try await CallQueues.call(within: nil, endsWithTask: false) { () throws(StoreError) in try self.close() }
   }
 }
 

@@ -32,10 +32,9 @@ public struct OAuthTokens: Sendable {
     }
     // Source: RFC 6749, appendix A.12: visible characters. A line break would break the line-based protocol that hands the
     // token on.
-    guard
-      [access, answer.refreshToken].compactMap(\.self).allSatisfy({ token in
-        token.bytes.withUnsafeBytes { $0.allSatisfy { $0 >= 0x20 && $0 != 0x7F } }
-      })
+    let isVisible = { (bytes: UnsafeRawBufferPointer) in bytes.allSatisfy { $0 >= 0x20 && $0 != 0x7F } }
+    guard [access, answer.refreshToken].compactMap(\.self).allSatisfy({ $0.bytes.withUnsafeBytes(isVisible) }),
+      ["scope", "token_type"].compactMap({ answer.texts[$0] }).allSatisfy({ Array($0.utf8).withUnsafeBytes(isVisible) })
     else {
       throw StoreError(
         .damaged, "the server's token has a control character", place: place,

@@ -133,13 +133,16 @@ extension Session {
   private func store(
     _ next: Sealed<String>, _ key: StorageKey<Sealed<String>?, Vault>, replacing old: Sealed<String>
   ) async throws {
-    try await router.transaction { transaction in
-      guard try transaction.value(for: key) == old else {
-        throw StoreError(
-          .conflict, "a login or logout happened while the token was renewed", key: key.name,
-          cure: "use the tokens of that login")
+    // Even in a cancelled task, and while the router closes: the server may have dropped the old token.
+    try await CallQueues.callClosure(at: router.vault.place, within: nil, endsWithTask: false) {
+      try router.transaction { transaction in
+        guard try transaction.value(for: key) == old else {
+          throw StoreError(
+            .conflict, "a login or logout happened while the token was renewed", key: key.name,
+            cure: "use the tokens of that login")
+        }
+        try transaction.set(next, for: key)
       }
-      try transaction.set(next, for: key)
     }
   }
 }

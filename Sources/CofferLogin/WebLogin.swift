@@ -2,6 +2,7 @@ internal import CofferMemory
 internal import CofferPlatform
 public import CofferStorage
 internal import FoundationEssentials
+internal import Synchronization
 
 /// Logins of a web service's users, whose browsers go to the server's page and return to an address of the service.
 ///
@@ -38,6 +39,9 @@ public struct WebLogin: Sendable {
   private static let looks = 8
   /// Most bytes of an answer. A code has a few hundred bytes.
   private static let longestAnswer = 1 << 14
+  /// Of strangers' requests at one time: each holds a thread while the server does not answer.
+  private static let mostExchanges = 32
+  private static let exchanges = Atomic(0)
 
   /// Logins at `client`'s server, kept in the vault of `app`.
   public init(_ client: OAuthClient, in app: StorageRouter) {
@@ -92,9 +96,14 @@ public struct WebLogin: Sendable {
   ///   - target: the request's target, such as `/callback?code=…`, or its whole address.
   ///   - cookies: the request's `Cookie`.
   /// - Throws: `StoreError` `.loginRefused` if this browser began no such login within ten minutes, the answer was used before,
-  ///   came to another address or is from another server, or the person refused; `.locked` and the vault's other errors; the
-  ///   errors of ``OAuthClient/tokensOfItsOwn()``.
+  ///   came to another address or is from another server, or the person refused; `.busy` while 32 others wait for the server,
+  ///   after which the same answer works; `.locked` and the vault's other errors; the errors of ``OAuthClient/tokensOfItsOwn()``.
   public func tokens(for target: String, cookies: String?) async throws -> OAuthTokens {
+    defer { Self.exchanges.subtract(1, ordering: .relaxed) }
+    guard Self.exchanges.add(1, ordering: .relaxed).newValue <= Self.mostExchanges else {
+      throw StoreError(
+        .busy, "\(Self.mostExchanges) logins already wait for the server", place: client.server.token.text, cure: "try again")
+    }
     let (pending, answer) = try await CallQueues.callClosure(within: nil) { try take(target, cookies) }
     let grant = CodeGrant(client: client, redirect: pending.redirect, verifier: try CodeGrant.secret(pending.verifier))
     return try await Cancellation.run { cancellation in

@@ -23,6 +23,8 @@ package enum CallQueues {
     var running: (any QueuedCall)?
 
     mutating func next() -> (any QueuedCall)? {
+      // A queue that never ends stays small too.
+      if first > 64, 2 * first > calls.count { (calls, first) = (Array(calls[first...]), 0) }
       while first < calls.count {
         defer { first += 1 }
         if let call = calls[first].take(), !call.wait.isEnded { return call }
@@ -52,6 +54,10 @@ package enum CallQueues {
   private static let work = DispatchSemaphore(value: 0)
 
   package static var threads: Int { state.withLock { $0.threads } }
+  /// For a wait without a lock.
+  private static let last = Atomic<UInt64>(0)
+  package static func ownName(of wait: String) -> String { "\(wait) \(last.add(1, ordering: .relaxed).newValue)" }
+
 
   /// The calls that wait behind the one that runs.
   package static func waiting(at lock: String) -> Int {
@@ -64,15 +70,17 @@ package enum CallQueues {
   ///   - limit: the longest wait, instead of each lock's usual patience.
   ///   - owner: see ``close(_:)``.
   ///   - isRead: whether `body` changes nothing, so that a cancelled task need not wait for it.
+  ///   - endsWithTask: false for a call that must be made even in a cancelled task.
   ///   - body: may run twice.
   /// - Throws: the error of `body`, and the errors of ``run(at:within:of:isRead:_:)``.
   nonisolated(nonsending) package static func call<Value: Sendable>(
-    within limit: Duration?, of owner: UInt64 = 0, isRead: Bool = false,
+    within limit: Duration?, of owner: UInt64 = 0, isRead: Bool = false, endsWithTask: Bool = true,
     _ body: @escaping @Sendable () throws(StoreError) -> Value
   ) async throws(StoreError) -> Value {
     switch try Waiting.attempt(body) {
     case .done(let value): return value
-    case .refused(let lock): return try await run(at: lock, within: limit, of: owner, isRead: isRead, body)
+    case .refused(let lock):
+      return try await run(at: lock, within: limit, of: owner, isRead: isRead, endsWithTask: endsWithTask, body)
     }
   }
 
@@ -80,13 +88,14 @@ package enum CallQueues {
   ///
   /// - Parameter lock: a lock that `body` always waits for; nil to attempt it in place.
   nonisolated(nonsending) package static func callClosure<Value: Sendable>(
-    at lock: String? = nil, within limit: Duration?, of owner: UInt64 = 0, _ body: @escaping @Sendable () throws -> Value
+    at lock: String? = nil, within limit: Duration?, of owner: UInt64 = 0, endsWithTask: Bool = true,
+    _ body: @escaping @Sendable () throws -> Value
   ) async throws -> Value {
     let kept = { @Sendable () throws(StoreError) -> Result<Value, any Error> in
       do { return .success(try body()) } catch let error as StoreError { throw error } catch { return .failure(error) }
     }
-    guard let lock else { return try await call(within: limit, of: owner, kept).get() }
-    return try await run(at: lock, within: limit, of: owner, kept).get()
+    guard let lock else { return try await call(within: limit, of: owner, endsWithTask: endsWithTask, kept).get() }
+    return try await run(at: lock, within: limit, of: owner, endsWithTask: endsWithTask, kept).get()
   }
 
   /// Runs `body` on a thread, after the calls that wait for the same lock.
@@ -96,19 +105,24 @@ package enum CallQueues {
   ///   these threads.
   @usableFromInline
   nonisolated(nonsending) package static func run<Value: Sendable>(
-    at lock: String, within limit: Duration?, of owner: UInt64 = 0, isRead: Bool = false,
+    at lock: String, within limit: Duration?, of owner: UInt64 = 0, isRead: Bool = false, endsWithTask: Bool = true,
     _ body: @escaping @Sendable () throws(StoreError) -> Value
   ) async throws(StoreError) -> Value {
     try ForkedChild.refuse("wait in asynchronous code", place: lock)
+    let limit = limit.map { max($0, .zero) }
     let call = QueuedBody(lock, CallWait(within: limit), owner, isRead, body)
-    // The previous call may wait longer.
+    // The previous call may wait longer. Not a task that sleeps: the runtime keeps it until its end.
     let alarm = limit.map { limit in
-      Task {
-        try await Task.sleep(for: limit)
+      let alarm = DispatchSource.makeTimerSource(queue: .global())
+      alarm.setEventHandler {
         call.end(
           StoreError(
             .busy, "others have had the lock for \(limit.inWords)", place: lock, cure: "try again; nothing was changed"))
       }
+      // Longer than any program runs; Dispatch traps for the longest durations.
+      alarm.schedule(deadline: .now() + .nanoseconds(Int(min(limit, .seconds(1 << 30)) / .nanoseconds(1))))
+      alarm.activate()
+      return alarm
     }
     defer { alarm?.cancel() }
     let result = await withTaskCancellationHandler {
@@ -116,6 +130,7 @@ package enum CallQueues {
         if call.begin(continuation) { add(call) }
       }
     } onCancel: {
+      guard endsWithTask else { return }
       call.end(
         StoreError(
           .cancelled, "the task was cancelled while the call waited", place: lock,
@@ -126,6 +141,8 @@ package enum CallQueues {
 
   /// Ends the waits of `owner`'s calls with ``StoreError/Kind/closed``.
   package static func close(_ owner: UInt64) {
+    // It has none of the threads, and perhaps a lock that one of them held.
+    guard !coffer_is_forked_child() else { return }
     let calls = state.withLock { state in
       state.queues.values.flatMap { $0.calls[$0.first...] + [$0.running] }.compactMap(\.self).filter { $0.owner == owner }
     }

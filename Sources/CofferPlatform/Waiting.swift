@@ -15,22 +15,31 @@ package enum Waiting {
 
   /// Runs `body`, which must change nothing before it would wait.
   ///
+  /// - Returns: `.refused` also if a closure within `body` has dropped the refusal.
   /// - Throws: the error of `body`, unless a wait was refused.
   @inlinable
   package static func attempt<Value>(_ body: () throws(StoreError) -> Value) throws(StoreError) -> Attempt<Value> {
     var lock: String?
     let outer = coffer_attempt()
     do throws(StoreError) {
-      return .done(
-        try withUnsafeMutablePointer(to: &lock) { (mark) throws(StoreError) in
-          coffer_set_attempt(mark)
-          defer { coffer_set_attempt(outer) }
-          return try body()
-        })
+      let value = try withUnsafeMutablePointer(to: &lock) { (mark) throws(StoreError) in
+        coffer_set_attempt(mark)
+        defer { coffer_set_attempt(outer) }
+        return try body()
+      }
+      guard let lock else { return .done(value) }
+      return .refused(lock: lock)
     } catch {
       guard let lock else { throw error }
       return .refused(lock: lock)
     }
+  }
+
+  /// Runs a step without which the call succeeds: a wait refused in it does not run the call again.
+  package static func optionally(_ body: () -> Void) {
+    let mark = coffer_attempt()?.assumingMemoryBound(to: String?.self), refused = mark?.pointee
+    body()
+    mark?.pointee = refused
   }
 
   /// Runs callers' closures, which may wait.
@@ -66,6 +75,12 @@ package enum Waiting {
   /// Throws if this thread's call is cancelled. Called between the call's waits, before it changes anything.
   package static func checkGoesOn(at lock: @autoclosure () -> String) throws(StoreError) {
     if let wait = CallWait.current, wait.isEnded { throw StoreError(.busy, "the call is over", place: lock(), cure: "try again") }
+  }
+
+  /// The time since asynchronous code made this thread's call; elsewhere zero.
+  package static var waited: Duration {
+    guard let wait = CallWait.current else { return .zero }
+    return .nanoseconds(Int64(clamping: coffer_time_since_boot() - wait.began))
   }
 
   package static var isOver: Bool { coffer_attempt() != nil || CallWait.current?.isEnded ?? false }

@@ -78,7 +78,7 @@
       for await event in events.cancelOnGracefulShutdown() {
         switch event {
         case .step(let step, let took, let end, let context): record(step, took, end, context)
-        case .access: look(&wasLocked)
+        case .access: await look(&wasLocked)
         }
       }
       try await app.close()
@@ -94,10 +94,15 @@
       ).end(at: DefaultTracerClock.Timestamp(nanosecondsSinceEpoch: end))
     }
 
-    private func look(_ wasLocked: inout Bool?) {
+    private func look(_ wasLocked: inout Bool?) async {
       var isLocked = false
       // Any item will do, even a missing one.
-      do { _ = try app.vault.version(of: "coffer.locked") } catch {
+      let vault = app.vault
+      do throws(StoreError) {
+        _ = try await CallQueues.call(within: nil, isRead: true) { () throws(StoreError) in
+          try vault.version(of: "coffer.locked")
+        }
+      } catch {
         guard [.locked, .noAgent].contains(error.kind) else {
           return logger.error("the vault cannot be read", metadata: ["error": "\(error)"])
         }

@@ -43,12 +43,13 @@ public struct StorageKey<Value: Sendable, R: Route>: Sendable {
   @inlinable
   func read(_ form: R.Form?) throws(StoreError) -> Value {
     guard let form else { return declaration.absent }
-    do { return try declaration.decode(form) } catch { return try substitute(for: error) }
+    do { return try declaration.decode(form) } catch { return try substitute(for: form, error) }
   }
 
   @usableFromInline
-  func substitute(for error: StoreError) throws(StoreError) -> Value {
-    guard case .undecodable = error.kind, traits.readsDefaultWhenUndecodable else { throw error.about(key: name) }
+  func substitute(for form: R.Form, _ error: StoreError) throws(StoreError) -> Value {
+    let isOverride = if case .argument? = form as? PlainForm { true } else { false }
+    guard case .undecodable = error.kind, traits.readsDefaultWhenUndecodable, !isOverride else { throw error.about(key: name) }
     traits.failureReport?(error.about(key: name))
     return declaration.absent
   }
@@ -146,7 +147,7 @@ extension StorageKey {
 public enum UndecodablePolicy: Sendable {
   /// Throws ``/CofferPlatform/StoreError/Kind/undecodable(stored:)``. This is the default policy.
   case `throw`
-  /// Reads as the default (or nil) and reports the error.
+  /// Reads as the default (or nil) and reports the error. An unsuitable override still throws.
   case useDefault
 }
 

@@ -11,11 +11,7 @@ extension ThrowingPersistedValue {
   /// - Throws: the errors of the synchronous form; ``/CofferPlatform/StoreError/Kind/cancelled`` if the task is cancelled
   ///   during the wait; nothing has changed then.
   nonisolated(nonsending) public func save(_ value: Value, within limit: Duration? = nil) async throws(StoreError) {
-    try await CallQueues.call(within: limit) { () throws(StoreError) in
-      try self.save(value)
-      // A caller's closure may store it, and may have dropped the error.
-      try Waiting.refuseAgain()
-    }
+    try await CallQueues.call(within: limit) { () throws(StoreError) in try self.save(value) }
   }
 
   /// The asynchronous form of ``mutate(_:)``. `body` may run twice.
@@ -24,7 +20,8 @@ extension ThrowingPersistedValue {
     within limit: Duration? = nil, _ body: @escaping @Sendable (inout Value) throws -> Void
   ) async throws {
     // A mutation in two steps is never repeated.
-    try await CallQueues.callClosure(at: mutatesAtomically ? nil : "a handle", within: limit) { try self.mutate(body) }
+    let lock = mutatesAtomically ? nil : CallQueues.ownName(of: "a handle")
+    try await CallQueues.callClosure(at: lock, within: limit) { try self.mutate(body) }
   }
 }
 

@@ -5,7 +5,7 @@ internal import CofferVaultRows
 public import FoundationEssentials
 
 // The compiler chooses these in asynchronous code. They throw the errors of the synchronous forms, and `.cancelled` if the task
-// is cancelled during a wait. Nothing has changed then, except by ``UnlockedVault/lock()``.
+// is cancelled during a wait. Nothing has changed then. A vault is locked in a cancelled task too.
 extension UnlockedVault {
   /// Runs `body` where it may wait for the disk and for others, or in place if it need not wait.
   ///
@@ -72,7 +72,7 @@ extension UnlockedVault {
   /// The asynchronous form of ``lock()``. The vault is locked even if it throws.
   nonisolated(nonsending) public consuming func lock() async throws(StoreError) -> LockedVault {
     let core = core
-    return try await CallQueues.run(at: core.place.description, within: nil) { () throws(StoreError) in
+    return try await CallQueues.run(at: core.place.description, within: nil, endsWithTask: false) { () throws(StoreError) in
       core.close()
       return try LockedVault.open(core.place, options: core.options)
     }
@@ -98,6 +98,6 @@ extension VaultStore {
 
   /// The asynchronous form of ``lock()``.
   nonisolated(nonsending) public func lock() async throws(StoreError) {
-    try await CallQueues.run(at: place, within: nil) { () throws(StoreError) in try self.lock() }
+    try await CallQueues.run(at: place, within: nil, endsWithTask: false) { () throws(StoreError) in try self.lock() }
   }
 }

@@ -17,8 +17,8 @@ enum Deadline {
       do { outcome.settle(.success(try await body())) } catch { outcome.settle(.failure(error)) }
     }
     let alarm = Task {
-      // Cancelled once the work is done.
-      do { try await Task.sleep(for: limit) } catch { return }
+      // Cancelled once the work is done. A longer sleep traps.
+      do { try await Task.sleep(for: min(limit, .seconds(1 << 30))) } catch { return }
       outcome.settle(
         .failure(
           StoreError(

@@ -10,9 +10,9 @@ public import CofferStorage
 /// }
 ///
 /// let sessions = try app.sessions(user: keys.accounts, credential: keys.tokens)
-/// try sessions["ada"].login(as: account) { try $0.set(Sealed(token), for: keys.tokens["ada"]) }
+/// try await sessions["ada"].login(as: account) { try $0.set(Sealed(token), for: keys.tokens["ada"]) }
 /// let token = try await sessions["ada"].refresh(keys.tokens["ada"]) { old in try await server.renew(old) }
-/// try sessions["ada"].logout()
+/// try await sessions["ada"].logout()
 /// ```
 ///
 /// A user's logout removes the members of that name from every family declared with `endsWithSession()`, and nothing of other
@@ -61,6 +61,19 @@ public struct SessionFamily<User: Sendable>: Sendable {
   public func logout() throws {
     try router.transaction { try $0.endAllSessions() }
     router.finishScrubbing()
+  }
+}
+
+// The compiler chooses these in asynchronous code, as those of ``Session``.
+extension SessionFamily {
+  /// The asynchronous form of ``users()``.
+  nonisolated(nonsending) public func users(within limit: Duration? = nil) async throws(StoreError) -> [String] {
+    try await CallQueues.call(within: limit, of: router.id, isRead: true) { () throws(StoreError) in try self.users() }
+  }
+
+  /// The asynchronous form of ``logout()``.
+  nonisolated(nonsending) public func logout(within limit: Duration? = nil) async throws {
+    try await CallQueues.callClosure(at: router.vault.place, within: limit, of: router.id) { try self.logout() }
   }
 }
 

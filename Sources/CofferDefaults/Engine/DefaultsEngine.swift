@@ -89,7 +89,7 @@ final class DefaultsEngine: Sendable {
     }
     guard isFirst, state.withLock({ $0.batches.askAgain() }) else { return }
     // The call that needs the outcome throws.
-    do throws(StoreError) { try PreparedBatches(engine: self).settleAbandoned() } catch {}
+    Waiting.optionally { do throws(StoreError) { try PreparedBatches(engine: self).settleAbandoned() } catch {} }
   }
 
   var files: ListFiles { location.withLock { $0 } }

@@ -34,8 +34,15 @@ struct Fold {
   /// A failure loses no acknowledged value: the journal keeps growing, and ``synchronize(scrubbing:)``, or a write to a full
   /// journal, reports the obstacle. Does nothing during another fold.
   func quietly() {
-    do { _ = try engine.foldingIfFree { () throws(StoreError) in try run(telling: false) } } catch {
-      engine.state.withLock { $0.foldAt = $0.spentBytes + JournalLayout.foldAt }
+    Waiting.optionally {
+      do { _ = try ifFree() } catch { engine.state.withLock { $0.foldAt = $0.spentBytes + JournalLayout.foldAt } }
+    }
+  }
+
+  /// As ``synchronize(scrubbing:telling:)`` for nobody who listens; false during another fold.
+  func ifFree() throws(StoreError) -> Bool {
+    do { return try engine.foldingIfFree { () throws(StoreError) in try run(telling: false) } != nil } catch {
+      throw unfolded(error)
     }
   }
 

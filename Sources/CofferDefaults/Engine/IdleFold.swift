@@ -69,12 +69,11 @@ final class IdleFold: Sendable {
 
   private func fold(_ engine: DefaultsEngine, after pause: UInt64) {
     isScheduled.store(false, ordering: .relaxed)
-    do { try Fold(engine: engine).synchronize(telling: false) } catch {
-      // A failure loses nothing, and the next synchronize() reports it. Retry a passing cause, such as a full disk or a lock:
-      // there may be no later write.
-      guard error.kind != .afterFork, error.kind != .closed, !isScheduled.exchange(true, ordering: .relaxed) else { return }
-      add(engine, after: Self.pause(after: max(pause, Self.quiet)))
-    }
+    // A failure loses nothing, and the next synchronize() reports it. Retry after a passing cause, such as a full disk: there may
+    // be no later write. Other domains do not wait for a fold of this one by a stopped process.
+    do { if try Fold(engine: engine).ifFree() { return } } catch { if [.afterFork, .closed].contains(error.kind) { return } }
+    guard !isScheduled.exchange(true, ordering: .relaxed) else { return }
+    add(engine, after: Self.pause(after: max(pause, Self.quiet)))
   }
 }
 

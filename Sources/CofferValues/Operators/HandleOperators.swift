@@ -178,11 +178,13 @@ extension PersistedValues {
       guard !base.mutatesAtomically else { return try base.mutate(body) }
       try Reentrancy.check("an atomic value")
       try turn.check()
-      try turn.take {
+      var failure: (any Error)?
+      try turn.take { () throws(StoreError) in
         var value = try base.load()
-        try Reentrancy.inside { try body(&value) }
+        do { try Reentrancy.inside { try body(&value) } } catch { return failure = error }
         try base.save(value)
       }
+      if let failure { throw failure }
     }
 
     /// Always true.
@@ -204,8 +206,10 @@ private final class Turn: Sendable {
       cure: "write it after mutate(_:); an observer may write a value made by .atomic().subject()")
   }
 
-  func take<Failure: Error>(_ body: () throws(Failure) -> Void) throws(Failure) {
-    try lock.withLock { (_) throws(Failure) in
+  /// Two steps are never attempted in place: the second might be refused after the first.
+  func take(_ body: () throws(StoreError) -> Void) throws(StoreError) {
+    try Waiting.refuse(at: CallQueues.ownName(of: "an atomic value"))
+    try lock.withLock(at: "an atomic value") { (_) throws(StoreError) in
       holder.store(coffer_thread_number(), ordering: .relaxed)
       defer { holder.store(0, ordering: .relaxed) }
       try body()
