@@ -7,11 +7,10 @@ extension AgentClient {
   ///
   /// - Parameter known: the last moment; nil returns the current one at once.
   package func moment(after known: AgentMoment?) throws(StoreError) -> AgentMoment {
-    try ask(.watch, isWrite: false) { (writer) throws(StoreError) in
-      try writer.put(known != nil)
-      if let known { try writer.put(known) }
+    try ask(.watch) { (writer) throws(StoreError) in
+      try writer.put(known)
     } answer: { (fields) throws(StoreError) in
-      try fields.moment()
+      try fields.read(AgentMoment.self)
     }
   }
 }

@@ -107,8 +107,7 @@ public final class AgentStore: DecidingStore {
       return
     }
     try client.ask(.commit, isWrite: true) { (writer) throws(StoreError) in
-      try writer.put(service)
-      try writer.put(batch)
+      try writer.put(service, batch)
     } answer: { (_) throws(StoreError) in
     }
   }

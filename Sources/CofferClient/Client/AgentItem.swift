@@ -61,11 +61,4 @@ extension WireReader where Failure == ClientError {
     for _ in 0..<(try count(ofAtLeast: 8)) { _ = (try text(), try text()) }
     return try secret()
   }
-
-  /// An id, or none.
-  mutating func id() throws(ClientError) -> [UInt8]? {
-    let bytes = try plainBytes(limit: 16)
-    guard bytes.isEmpty || bytes.count == 16 else { throw .malformed("a vault's id has not 16 bytes") }
-    return bytes.isEmpty ? nil : bytes
-  }
 }
