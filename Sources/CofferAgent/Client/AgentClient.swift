@@ -129,32 +129,24 @@ public final class AgentClient: Sendable {
     _ put: (inout FrameWriter) throws(StoreError) -> Void = { _ in },
     answer: (inout FrameReader) throws(StoreError) -> Result
   ) throws(StoreError) -> Result {
-    var result: Result?
-    try exchange(request, isWrite, time, put) { (fields) throws(StoreError) in result = try answer(&fields) }
-    guard let result else { throw .malformed("there is no answer") }
-    return result
+    let timing = try begin()
+    defer { timing?.end() }
+    return try line.ask(request, isWrite: isWrite, within: time, put, answer: answer)
   }
 
   func askForPages(
     _ request: AgentProtocol.Request, isWrite: Bool = false, within time: Duration? = nil,
     _ put: (inout FrameWriter) throws(StoreError) -> Void, element: (inout FrameReader) throws(StoreError) -> Void
   ) throws(StoreError) {
-    try exchange(request, isWrite, time, put) { (fields) throws(StoreError) in
-      for _ in 0..<(try fields.count(ofAtLeast: 1)) { try element(&fields) }
-    }
+    let timing = try begin()
+    defer { timing?.end() }
+    try line.askForPages(request, isWrite: isWrite, within: time, put, element: element)
   }
 
-  private func exchange(
-    _ request: AgentProtocol.Request, _ isWrite: Bool, _ time: Duration?,
-    _ put: (inout FrameWriter) throws(StoreError) -> Void, page: (inout FrameReader) throws(StoreError) -> Void
-  ) throws(StoreError) {
+  private func begin() throws(StoreError) -> Measure? {
     try Reentrancy.check(place.socket.string)
     try Waiting.refuse(at: place.socket.string)
     try Waiting.checkGoesOn(at: place.socket.string)
-    let timing = Measure.begin(.agentCall)
-    defer { timing?.end() }
-    var writer = try FrameWriter(request: request)
-    try put(&writer)
-    try line.exchange(writer, isWrite: isWrite, time, page: page)
+    return Measure.begin(.agentCall)
   }
 }

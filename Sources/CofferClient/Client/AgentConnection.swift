@@ -54,34 +54,6 @@ public final class AgentConnection: Sendable {
   ) throws(ClientError) -> AgentConnection {
     AgentConnection(try AgentPlaces.standard(variable))
   }
-
-  func ask<Result>(
-    _ request: AgentProtocol.Request, isWrite: Bool = false, within time: Duration? = nil,
-    on line: AgentLine<SecretBuffer>? = nil, _ put: (inout Writer) throws(ClientError) -> Void = { _ in },
-    answer: (inout Reader) throws(ClientError) -> Result
-  ) throws(ClientError) -> Result {
-    var writer = try Writer(request: request)
-    try put(&writer)
-    var result: Result?
-    try (line ?? self.line).exchange(writer, isWrite: isWrite, time) { (fields) throws(ClientError) in
-      result = try answer(&fields)
-    }
-    guard let result else { throw .malformed("there is no answer") }
-    return result
-  }
-
-  func pages<Element>(
-    _ request: AgentProtocol.Request, _ put: (inout Writer) throws(ClientError) -> Void,
-    element: (inout Reader) throws(ClientError) -> Element
-  ) throws(ClientError) -> [Element] {
-    var elements: [Element] = []
-    var writer = try Writer(request: request)
-    try put(&writer)
-    try line.exchange(writer, isWrite: false) { (fields) throws(ClientError) in
-      for _ in 0..<(try fields.count(ofAtLeast: 4)) { elements.append(try element(&fields)) }
-    }
-    return elements
-  }
 }
 
 // The agent.
@@ -107,7 +79,7 @@ extension AgentConnection {
 
   /// The agent's state.
   public func status() throws(ClientError) -> Status {
-    try ask(.status) { (fields) throws(ClientError) in try fields.status() }
+    try line.ask(.status) { (fields) throws(ClientError) in try fields.status() }
   }
 
   /// Whether the agent has no key of the vault.
@@ -133,7 +105,7 @@ extension AgentConnection {
       case .identity(let secret): given[3] = secret
       }
     }
-    return try ask(.unlock, isWrite: true, within: .seconds(120)) { (writer) throws(ClientError) in
+    return try line.ask(.unlock, isWrite: true, within: .seconds(120)) { (writer) throws(ClientError) in
       for secret in given {
         try writer.put(secret != nil)
         if let secret { try writer.put(secret) }
@@ -146,7 +118,7 @@ extension AgentConnection {
   }
 
   /// Makes the agent wipe the key of the vault.
-  public func lock() throws(ClientError) { try ask(.lock) { (_) throws(ClientError) in } }
+  public func lock() throws(ClientError) { try line.ask(.lock) { (_) throws(ClientError) in } }
 }
 
 extension WireReader where Failure == ClientError {

@@ -30,8 +30,6 @@ public enum AgentCredential: Sendable {
   case identity(SecretBuffer)
 }
 
-typealias Reader = WireReader<ClientError>
-typealias Writer = WireWriter<SecretBuffer>
 
 extension WireWriter where Memory == SecretBuffer {
   mutating func put(_ item: AgentItem) throws(ClientError) {

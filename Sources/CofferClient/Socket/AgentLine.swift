@@ -93,14 +93,38 @@ package final class AgentLine<Memory: WireMemory & ~Copyable>: Sendable {
     case garbled(Failing)
   }
 
-  /// Sends `request`, and passes each frame of the answer to `page`.
+  /// Asks for an answer of one frame. The arguments are those of ``exchange(_:isWrite:within:_:page:)``.
+  package func ask<Result>(
+    _ request: AgentProtocol.Request, isWrite: Bool = false, within time: Duration? = nil,
+    _ put: (inout WireWriter<Memory>) throws(Failing) -> Void = { _ in },
+    answer: (inout WireReader<Failing>) throws(Failing) -> Result
+  ) throws(Failing) -> Result {
+    var result: Result?
+    try exchange(request, isWrite: isWrite, within: time, put) { (fields) throws(Failing) in result = try answer(&fields) }
+    guard let result else { throw .malformed("there is no answer") }
+    return result
+  }
+
+  /// Asks for a list, and passes each element to `element`.
+  package func askForPages(
+    _ request: AgentProtocol.Request, isWrite: Bool = false, within time: Duration? = nil,
+    _ put: (inout WireWriter<Memory>) throws(Failing) -> Void, element: (inout WireReader<Failing>) throws(Failing) -> Void
+  ) throws(Failing) {
+    try exchange(request, isWrite: isWrite, within: time, put) { (fields) throws(Failing) in
+      for _ in 0..<(try fields.count(ofAtLeast: 1)) { try element(&fields) }
+    }
+  }
+
+  /// Sends `request` with the arguments that `put` writes, and passes each frame of the answer to `page`.
   ///
   /// - Throws: ``/CofferPlatform/StoreError/Kind/outcomeUnknown`` for a write sent wholly or in part, and not answered.
-  package func exchange(
-    _ request: consuming WireWriter<Memory>, isWrite: Bool, _ time: Duration? = nil,
-    page: (inout WireReader<Failing>) throws(Failing) -> Void
+  private func exchange(
+    _ request: AgentProtocol.Request, isWrite: Bool, within time: Duration?,
+    _ put: (inout WireWriter<Memory>) throws(Failing) -> Void, page: (inout WireReader<Failing>) throws(Failing) -> Void
   ) throws(Failing) {
     let time = time ?? answerTime
+    var request = try WireWriter<Memory>(request: request)
+    try put(&request)
     var heard = false
     func hearPage(_ fields: inout WireReader<Failing>) throws(Failing) {
       heard = true
