@@ -112,7 +112,7 @@ extension ItemTable {
     case .set(let form, let name, let condition, let keeping):
       return try put(form, for: name, if: condition, keeping: keeping, &change)
     case .describe(let name, let metadata, let condition, let keeping):
-      return try describing.describe(name, as: metadata, if: condition, keeping: keeping, &change)
+      return try moves.describe(name, as: metadata, if: condition, keeping: keeping, &change)
     case .remove(let name, let condition, let date):
       try require(condition, ofItem: name)
       _ = try removals.remove(name, keptUntil: date, &change)

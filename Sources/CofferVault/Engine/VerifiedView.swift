@@ -228,6 +228,18 @@ final class VerifiedView {
     return result
   }
 
+  func open(_ index: RecordIndex, _ id: RecordID, in table: RecordTable = .present) throws(StoreError) -> OpenRecord {
+    try withRow(index, id, in: table, .all) { (row) throws(StoreError) in
+      try checked { () throws(FormatError) in try row.open(keys: keys) }
+    }
+  }
+
+  func openMeta(_ index: RecordIndex, _ id: RecordID, in table: RecordTable = .present) throws(StoreError) -> RecordMeta {
+    try withRow(index, id, in: table, .metadata) { (row) throws(StoreError) in
+      try checked { () throws(FormatError) in try row.openMeta(keys: keys) }
+    }
+  }
+
   func withRow<Result: ~Copyable>(
     _ index: RecordIndex, _ id: RecordID, in table: RecordTable = .present, _ part: RecordPart,
     _ body: (RecordRow) throws(StoreError) -> Result

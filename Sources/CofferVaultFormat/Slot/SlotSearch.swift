@@ -97,8 +97,6 @@ package enum SlotSearch {
       return try SlotSeal.openOwn(own, under: input, frame: slot.frame, place: place, anchor: &anchor)
     } catch .unauthentic {
       return nil
-    } catch .memory(let error) {
-      throw FormatError.memory(error).storeError()
     } catch {
       throw error.storeError()
     }
