@@ -3,7 +3,6 @@ internal import CofferMemory
 package import CofferPlatform
 internal import CofferStorage
 internal import CofferVault
-internal import SystemPackage
 
 /// A client's first frame, which names its vault.
 struct Greeting: Sendable {
@@ -28,6 +27,28 @@ struct Greeting: Sendable {
 struct UnlockTimes: Sendable {
   var idle: Duration?
   var lifetime: Duration?
+}
+
+/// A process that a client works for.
+package struct Behalf: Sendable, Equatable {
+  let process: UInt32
+  let program: String
+
+  package init(process: UInt32, program: String) {
+    self.process = process
+    self.program = program
+  }
+}
+
+/// A comparable state of the agent's vault.
+package struct AgentMoment: Sendable, Equatable {
+  /// The unlocked vault; nil if none.
+  package var vault: VaultID?
+  /// Its last commit.
+  package var generation: UInt64 = 0
+  /// When the agent last locked or unlocked it, in nanoseconds since boot: a vault locked and unlocked in between differs
+  /// too, and the later of two moments is known, even across agents.
+  package var since: UInt64 = 0
 }
 
 extension Greeting: WireValue {

@@ -46,6 +46,21 @@ extension VaultLogEntry: WireValue {
   }
 }
 
+/// An agent's description of an unlocked vault, without its items.
+package struct HeldVaultDescription: Sendable, Equatable {
+  package let status: VaultStatus
+  package let pin: PinStatus
+  /// Entries of the log.
+  package let log: Int
+  /// Bytes of the agent's guarded memory that cannot, and that may, reach the swap.
+  package let lockedBytes: Int, unlockedBytes: Int
+
+  package init(status: VaultStatus, pin: PinStatus, log: Int, lockedBytes: Int, unlockedBytes: Int) {
+    (self.status, self.pin, self.log) = (status, pin, log)
+    (self.lockedBytes, self.unlockedBytes) = (lockedBytes, unlockedBytes)
+  }
+}
+
 extension HeldVaultDescription: WireValue {
   package func put(in frame: inout FrameWriter) throws(StoreError) {
     try frame.put(

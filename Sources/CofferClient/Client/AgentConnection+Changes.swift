@@ -31,7 +31,7 @@ extension AgentConnection {
   /// for them until the sequence ends: with an error, or when its task does.
   public func changes() -> AsyncThrowingStream<Moment, any Error> {
     AsyncThrowingStream(bufferingPolicy: .bufferingNewest(1)) { continuation in
-      let line = endableLine()
+      let line = Self.line(places, isEndable: true)
       continuation.onTermination = { _ in line.end() }
       let isStarted = DetachedCall.start { [self] in
         var last: Moment?

@@ -11,7 +11,7 @@ internal import Synchronization
 /// 120 s for the rest of it.
 public final class AgentConnection: Sendable {
   let line: AgentLine<SecretBuffer>
-  private let places: AgentPlaces
+  let places: AgentPlaces
   let queue = CallQueue()
 
   init(_ places: AgentPlaces) {
@@ -19,7 +19,7 @@ public final class AgentConnection: Sendable {
     line = Self.line(places, isEndable: false)
   }
 
-  private static func line(_ places: AgentPlaces, isEndable: Bool) -> AgentLine<SecretBuffer> {
+  static func line(_ places: AgentPlaces, isEndable: Bool) -> AgentLine<SecretBuffer> {
     AgentLine(AgentAddress(folder: places.folder), isEndable: isEndable) { (writer) throws(ClientError) in
       try writer.put(places.vault)
       try writer.put(places.expected)
@@ -31,9 +31,6 @@ public final class AgentConnection: Sendable {
       try writer.put(false)
     }
   }
-
-  /// A connection of its own, whose questions ``AgentLine/end()`` ends.
-  func endableLine() -> AgentLine<SecretBuffer> { Self.line(places, isEndable: true) }
 
   /// A connection to the agent of a folder, for one vault.
   ///

@@ -25,8 +25,7 @@ final class CallQueue: Sendable {
   /// Runs a call, or refuses it for want of a thread.
   private typealias Work = @Sendable (_ canRun: Bool) -> Void
   private struct State {
-    /// Calls that came, and earlier ones, the first of them last.
-    var later: [Work] = [], next: [Work] = []
+    var calls: [Work] = []
     var threads = 0
   }
   private let state = Mutex(State())
@@ -79,7 +78,7 @@ final class CallQueue: Sendable {
 
   private func add(_ work: @escaping Work) {
     let needsThread = state.withLock { state in
-      state.later.append(work)
+      state.calls.append(work)
       guard state.threads < Self.most else { return false }
       state.threads += 1
       return true
@@ -89,17 +88,17 @@ final class CallQueue: Sendable {
       state.threads -= 1
       // Another thread takes them, if there is one.
       guard state.threads == 0 else { return [] }
-      defer { (state.later, state.next) = ([], []) }
-      return state.next + state.later
+      defer { state.calls = [] }
+      return state.calls
     }
     for work in refused { work(false) }
   }
 
   private func next() -> Work? {
     state.withLock { state in
-      if state.next.isEmpty { (state.next, state.later) = (state.later.reversed(), []) }
-      if state.next.isEmpty { state.threads -= 1 }
-      return state.next.popLast()
+      guard state.calls.isEmpty else { return state.calls.removeFirst() }
+      state.threads -= 1
+      return nil
     }
   }
 }
