@@ -1,7 +1,6 @@
 public import CofferPlatform
 public import CofferStorage
 public import CofferVaultFormat
-internal import CofferVaultRows
 public import FoundationEssentials
 
 // In asynchronous code the compiler takes these. All throw what the synchronous forms throw, and `.cancelled` if the task is

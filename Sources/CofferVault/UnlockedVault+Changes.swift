@@ -1,10 +1,7 @@
-internal import CofferMemory
 public import CofferPlatform
 public import CofferStorage
 internal import CofferVaultFormat
-internal import CofferVaultRows
 public import FoundationEssentials
-internal import SystemPackage
 
 /// A change to one item, for `apply(_:)`.
 public enum ItemChange: Sendable {

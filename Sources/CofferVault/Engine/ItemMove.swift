@@ -1,9 +1,7 @@
-internal import CofferMemory
 internal import CofferPlatform
 internal import CofferStorage
 internal import CofferVaultFormat
 internal import CofferVaultRows
-internal import SystemPackage
 
 /// Changes of names and descriptions, which leave the values.
 struct ItemMove {

@@ -1,9 +1,7 @@
-internal import CofferMemory
 internal import CofferPlatform
 internal import CofferStorage
 internal import CofferVaultFormat
 internal import CofferVaultRows
-internal import SystemPackage
 
 /// The items of a vault, by name. Called within a transaction, which gathers its changes in its ``Change``.
 struct ItemTable {

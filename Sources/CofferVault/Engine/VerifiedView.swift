@@ -1,10 +1,7 @@
-internal import CofferMemory
 internal import CofferPlatform
-internal import CofferStorage
 internal import CofferVaultFormat
 internal import CofferVaultRows
 internal import FoundationEssentials
-internal import SystemPackage
 
 /// The verified parts of a vault: header, keys, state, and the digests and lists under the state's root. Only ``refresh()``
 /// and commits of this process change it.

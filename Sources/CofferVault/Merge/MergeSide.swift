@@ -1,6 +1,5 @@
 internal import CofferStorage
 internal import CofferVaultFormat
-internal import CofferVaultRows
 
 struct MergeRecord {
   let id: ItemID

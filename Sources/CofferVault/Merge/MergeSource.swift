@@ -1,4 +1,3 @@
-internal import CofferMemory
 internal import CofferStorage
 internal import CofferVaultFormat
 internal import CofferVaultRows
