@@ -1,7 +1,5 @@
 internal import CofferPlatform
-internal import CofferStorage
 internal import Synchronization
-internal import SystemPackage
 
 /// The right to fold: a lock beside the writers' lock, and always taken before it. Its holder alone syncs the journal, begins
 /// an epoch, replaces the list, and decides batches of other stores, so that writers wait for none of that.

@@ -1,6 +1,4 @@
 internal import CofferPlatform
-internal import CofferStorage
-internal import SystemPackage
 
 /// The records of an epoch up to here, and the last of them.
 struct JournalMark {
