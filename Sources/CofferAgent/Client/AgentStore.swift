@@ -2,7 +2,6 @@ internal import CofferClient
 public import CofferPlatform
 public import CofferStorage
 public import CofferVault
-internal import SystemPackage
 
 /// The items of one service, kept by the user's agent: a program reads and writes secrets without a secret of its own.
 ///

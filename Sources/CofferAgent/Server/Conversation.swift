@@ -3,7 +3,6 @@ internal import CofferMemory
 internal import CofferPlatform
 internal import CofferStorage
 internal import CofferVault
-internal import SystemPackage
 
 /// On the client's thread.
 final class Conversation {

@@ -1,7 +1,6 @@
 internal import CofferClient
 internal import CofferMemory
 package import CofferPlatform
-internal import CofferStorage
 internal import CofferVault
 
 /// A client's first frame, which names its vault.

@@ -1,7 +1,6 @@
 package import CofferClient
 package import CofferMemory
 package import CofferPlatform
-internal import CofferStorage
 internal import SystemPackage
 
 /// Messages in guarded memory, read and written with the errors of stores.
