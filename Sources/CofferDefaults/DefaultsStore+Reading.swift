@@ -1,6 +1,5 @@
 public import CofferPlatform
 public import CofferStorage
-internal import SystemPackage
 
 extension DefaultsStore {
   /// The value of `name` in the strongest layer that has one; nil if none has.

@@ -134,7 +134,7 @@ extension Session {
     _ next: Sealed<String>, _ key: StorageKey<Sealed<String>?, Vault>, replacing old: Sealed<String>
   ) async throws {
     // Even in a cancelled task, and while the router closes: the server may have dropped the old token.
-    try await CallQueues.callClosure(at: router.vault.place, within: nil, endsWithTask: false) {
+    try await CallQueues.callClosure(at: router.vault.place, within: nil, endsWithTask: false) { [router] in
       try router.transaction { transaction in
         guard try transaction.value(for: key) == old else {
           throw StoreError(

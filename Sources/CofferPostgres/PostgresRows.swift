@@ -1,8 +1,6 @@
 internal import CofferPlatform
 internal import CofferStorage
-internal import CofferVault
 internal import CofferVaultRows
-internal import SystemPackage
 
 /// The rows of a vault on a PostgreSQL server, which is trusted only to store bytes: types and lengths are checked here, and
 /// the rows are sealed.

@@ -1,5 +1,4 @@
 internal import CofferPlatform
-internal import CofferVault
 internal import CofferVaultFormat
 internal import CofferVaultRows
 

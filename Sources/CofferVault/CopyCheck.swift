@@ -1,6 +1,5 @@
 package import CofferPlatform
 internal import CofferVaultFormat
-internal import CofferVaultRows
 
 extension LockedVault {
   /// Unlocks an unproven copy of a vault. The caller checks it with ``UnlockedVault/checkCopy(_:acceptingOlderKey:)`` before

@@ -2,7 +2,6 @@ package import CofferMemory
 public import CofferPlatform
 internal import CofferStorage
 internal import CofferVaultFormat
-internal import CofferVaultRows
 public import SystemPackage
 
 extension Credentials {

@@ -3,7 +3,6 @@ internal import CofferStorage
 internal import CofferVaultFormat
 internal import CofferVaultRows
 internal import Synchronization
-internal import SystemPackage
 
 /// A vault shared by several stores, one per service, all unlocked and locked together.
 final class HeldVault: Sendable {

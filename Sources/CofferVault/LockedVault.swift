@@ -1,5 +1,4 @@
 public import CofferPlatform
-internal import CofferStorage
 internal import CofferVaultFormat
 internal import CofferVaultRows
 

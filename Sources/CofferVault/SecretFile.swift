@@ -1,8 +1,6 @@
 package import CofferMemory
 package import CofferPlatform
-internal import CofferStorage
 internal import CofferVaultFormat
-internal import CofferVaultRows
 package import SystemPackage
 
 /// Reads secrets from files and descriptors straight into guarded memory, past the buffers of the language and the C

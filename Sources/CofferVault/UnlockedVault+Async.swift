@@ -1,7 +1,6 @@
 public import CofferPlatform
 public import CofferStorage
 public import CofferVaultFormat
-internal import CofferVaultRows
 public import FoundationEssentials
 
 // The compiler chooses these in asynchronous code. They throw the errors of the synchronous forms, and `.cancelled` if the task

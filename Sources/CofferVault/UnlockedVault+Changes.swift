@@ -1,10 +1,7 @@
-internal import CofferMemory
 public import CofferPlatform
 public import CofferStorage
 internal import CofferVaultFormat
-internal import CofferVaultRows
 public import FoundationEssentials
-internal import SystemPackage
 
 /// A change to one item, for `apply(_:)`.
 public enum ItemChange: Sendable {
@@ -112,7 +109,7 @@ extension ItemTable {
     case .set(let form, let name, let condition, let keeping):
       return try put(form, for: name, if: condition, keeping: keeping, &change)
     case .describe(let name, let metadata, let condition, let keeping):
-      return try describing.describe(name, as: metadata, if: condition, keeping: keeping, &change)
+      return try moves.describe(name, as: metadata, if: condition, keeping: keeping, &change)
     case .remove(let name, let condition, let date):
       try require(condition, ofItem: name)
       _ = try removals.remove(name, keptUntil: date, &change)

@@ -1,8 +1,6 @@
 public import CofferPlatform
 public import CofferStorage
 internal import CofferVaultFormat
-internal import CofferVaultRows
-internal import FoundationEssentials
 
 /// Previous and deleted versions of items and fields. A vault keeps them only on request, by ``set(_:for:if:keeping:)`` or
 /// ``remove(_:if:keptUntil:)``, and never for items that end with a session.

@@ -1,7 +1,6 @@
 public import CofferPlatform
 internal import CofferStorage
 internal import CofferVaultFormat
-internal import CofferVaultRows
 
 extension UnlockedVault {
   /// The slots with their labels, by id.

@@ -296,9 +296,7 @@ extension ItemTable {
         gone[index] = row
         continue
       }
-      let meta = try view.withRow(index, id, .metadata) { (row) throws(StoreError) in
-        try view.checked { () throws(FormatError) in try row.openMeta(keys: view.keys) }
-      }
+      let meta = try view.openMeta(index, id)
       guard meta.isItem, meta.service.hasSameBytes(as: service) else { continue }
       found.append((meta.account, RecordVersion(id.bytes), row))
     }

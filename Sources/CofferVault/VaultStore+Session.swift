@@ -1,7 +1,6 @@
 public import CofferPlatform
 public import CofferStorage
 internal import CofferVaultFormat
-internal import CofferVaultRows
 
 // Reads the sealed descriptions of items for a logout, and no value.
 extension VaultStore {

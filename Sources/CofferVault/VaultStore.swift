@@ -1,8 +1,6 @@
 public import CofferPlatform
 public import CofferStorage
 internal import CofferVaultFormat
-internal import CofferVaultRows
-internal import SystemPackage
 
 /// The vault as a store: the items of one service, addressed by account. Holds the vault locked or unlocked; while it is
 /// locked, every call throws ``/CofferPlatform/StoreError/Kind/locked``.

@@ -136,47 +136,47 @@ struct FuzzTests {
     guard let request = AgentProtocol.Request(rawValue: try frame.kind()) else { return }
     try frame.arguments { (fields) throws(StoreError) in
       switch request {
-      case .greet: _ = try fields.greeting()
+      case .greet: _ = try fields.read(Greeting.self)
       case .unlock: _ = try fields.credentials()
-      case .get, .item: _ = try fields.itemName()
-      case .find: _ = try fields.query()
+      case .get, .item: _ = try fields.read(ItemName.self)
+      case .find: _ = try fields.read(ItemQuery.self)
       case .apply, .rehearse: _ = try [ItemChange].read(from: &fields)
       case .delete:
-        _ = try fields.itemName()
-        _ = try fields.condition()
+        _ = try fields.read(ItemName.self)
+        _ = try fields.read(WriteCondition.self)
         _ = try fields.flag()
-      case .fields, .undelete: _ = try fields.itemName()
-      case .revisions: _ = try fields.revision()
+      case .fields, .undelete: _ = try fields.read(ItemName.self)
+      case .revisions: _ = try fields.read(VaultRevision.self)
       case .revision:
-        _ = try fields.itemName()
+        _ = try fields.read(ItemName.self)
         _ = try fields.number(UInt64.self)
-      case .deleted: _ = try fields.optional(String.self)
+      case .deleted: _ = try fields.read(String?.self)
       case .revert:
-        _ = try fields.itemName()
+        _ = try fields.read(ItemName.self)
         _ = try fields.number(UInt64.self)
-        _ = try fields.condition()
+        _ = try fields.read(WriteCondition.self)
       case .prune:
-        _ = try fields.pruneRule()
-        if try fields.flag() { _ = try fields.itemName() }
+        _ = try fields.read(PruneRule.self)
+        if try fields.flag() { _ = try fields.read(ItemName.self) }
       case .load:
         _ = try fields.text()
         _ = try [String].read(from: &fields)
       case .contains, .names, .version, .marked: _ = try fields.text()
       case .commit:
         _ = try fields.text()
-        _ = try fields.batch()
-      case .forget: _ = try fields.transactionID()
-      case .status: _ = try fields.status()
+        _ = try fields.read(Batch<Vault>.self)
+      case .forget: _ = try fields.read(TransactionID.self)
+      case .status: _ = try fields.read(AgentStatus.self)
       case .verify: for _ in 0..<3 { _ = try fields.number(UInt64.self) }
-      case .lock: _ = try fields.item()
+      case .lock: _ = try fields.read(VaultItem.self)
       case .stop: _ = try fields.error()
-      case .watch: _ = try fields.optionalMoment()
-      case .log: _ = try fields.logEntry()
-      case .describe: _ = try fields.vaultDescription()
-      case .contents: _ = try fields.content()
+      case .watch: _ = try fields.read(AgentMoment?.self)
+      case .log: _ = try fields.read(VaultLogEntry.self)
+      case .describe: _ = try fields.read(HeldVaultDescription.self)
+      case .contents: _ = try fields.read(StoredContent.self)
       case .stage:
         _ = try fields.flag()
-        _ = try fields.importedItems()
+        _ = try fields.read([ImportedItem].self)
       case .add:
         var report = ImportReport()
         try report.take(&fields)

@@ -54,7 +54,7 @@ import Testing
   private static func request(_ call: AgentProtocol.Request, _ fields: inout FrameReader) throws(StoreError) -> Read {
     switch call {
     case .greet:
-      let greeting = try fields.greeting()
+      let greeting = try fields.read(Greeting.self)
       let said: [String: Any] = [
         "place": greeting.path, "vault": hex(greeting.vault?.bytes ?? []), "generation": greeting.leastGeneration ?? 0,
         "invitations": [String](), "known": [String](),
@@ -63,7 +63,7 @@ import Testing
       return (said, { (writer) throws(StoreError) in try writer.put(greeting) })
     case .status, .lock, .stop: return ([:], { (_) throws(StoreError) in })
     case .unlock:
-      let credentials = try fields.credentials(), times = try fields.unlockTimes()
+      let credentials = try fields.credentials(), times = try fields.read(UnlockTimes.self)
       func said(_ secret: borrowing SecretBytes?) -> Any {
         switch secret {
         case .some(let secret): secret.withUnsafeBytes { hex(Array($0)) }
@@ -81,7 +81,7 @@ import Testing
       let bytes = writer.withFrame { Array($0.dropFirst(6)) }
       return (texts, { (writer) throws(StoreError) in for byte in bytes { try writer.put(byte) } })
     case .get, .item:
-      let name = try fields.itemName()
+      let name = try fields.read(ItemName.self)
       return (json(name), { (writer) throws(StoreError) in try writer.put(name) })
     case .apply:
       let changes = try [ItemChange].read(from: &fields)
@@ -94,7 +94,9 @@ import Testing
       }
       return (["changes": said], { (writer) throws(StoreError) in try changes.put(in: &writer) })
     case .delete:
-      let (name, condition, date) = (try fields.itemName(), try fields.condition(), try fields.optional(Date.self))
+      let (name, condition, date) = (
+        try fields.read(ItemName.self), try fields.read(WriteCondition.self), try fields.read(Date?.self)
+      )
       let said = json(name).merging(["condition": condition == .always ? 0 : 1, "until": json(date)]) { $1 }
       return (
         said,
@@ -123,7 +125,7 @@ import Testing
         }
       )
     case .watch:
-      let moment = try fields.optionalMoment()
+      let moment = try fields.read(AgentMoment?.self)
       return (
         ["known": moment.map(json) ?? NSNull() as Any],
         { (writer) throws(StoreError) in
@@ -141,11 +143,11 @@ import Testing
       let highest = try fields.number(UInt8.self)
       return (["highest": highest], { (writer) throws(StoreError) in try writer.put(highest) })
     case .status, .unlock:
-      let status = try fields.status()
+      let status = try fields.read(AgentStatus.self)
       return (json(status), { (writer) throws(StoreError) in try writer.put(status) })
     case .lock: return ([:], { (_) throws(StoreError) in })
     case .get:
-      let form = try fields.optional(SecretForm.self)
+      let form = try fields.read(SecretForm?.self)
       return (["form": form.map(json) ?? NSNull() as Any], { (writer) throws(StoreError) in try writer.put(form) })
     case .item, .apply: return try pages(&fields, VaultItem.self, "items") { json($0) }
     case .names: return try pages(&fields, String.self, "names") { $0 }
@@ -153,10 +155,10 @@ import Testing
       let found = try fields.flag()
       return (["found": found], { (writer) throws(StoreError) in try writer.put(found) })
     case .version:
-      let version = try fields.version()
+      let version = try fields.read(RecordVersion.self)
       return (["version": hex(version.bytes)], { (writer) throws(StoreError) in try writer.put(version) })
     case .watch:
-      let moment = try fields.moment()
+      let moment = try fields.read(AgentMoment.self)
       return (json(moment), { (writer) throws(StoreError) in try writer.put(moment) })
     default: throw .malformed("there is no vector of this call")
     }

@@ -92,10 +92,9 @@ struct MarkedItem: WireValue {
   let name: String, version: RecordVersion
 
   package func put(in frame: inout FrameWriter) throws(StoreError) {
-    try frame.put(name)
-    try frame.put(version)
+    try frame.put(name, version)
   }
   package static func read(from fields: inout FrameReader) throws(StoreError) -> MarkedItem {
-    MarkedItem(name: try fields.text(), version: try fields.version())
+    MarkedItem(name: try fields.text(), version: try fields.read())
   }
 }

@@ -71,20 +71,15 @@ extension AgentClient {
     var count = 0
     for batch in TransferBatches(items, bytes: \.stagedBytes) {
       progress(count)
-      try ask(.stage, isWrite: false) { (writer) throws(StoreError) in
-        try writer.put(count == 0)
-        try writer.put(UInt32(clamping: batch.count))
-        for item in batch { try writer.put(item) }
+      try ask(.stage) { (writer) throws(StoreError) in
+        try writer.put(count == 0, Array(batch))
       } answer: { (_) throws(StoreError) in
       }
       count += batch.count
     }
     var report = ImportReport()
     try askForPages(.add, isWrite: !isTrial, within: Self.unlockTime) { (writer) throws(StoreError) in
-      try writer.put(UInt64(clamping: items.count))
-      try writer.put(duplicates.number)
-      try writer.put(UInt32(clamping: keeping))
-      try writer.put(isTrial)
+      try writer.put(UInt64(clamping: items.count), duplicates.number, UInt32(clamping: keeping), isTrial)
     } element: { (fields) throws(StoreError) in
       try report.take(&fields)
     }

@@ -68,10 +68,7 @@ public final class AgentClient: Sendable {
 
   /// The agent's status.
   public func status() throws(StoreError) -> AgentStatus {
-    try ask(.status, isWrite: false) { (_) throws(StoreError) in
-    } answer: { (fields) throws(StoreError) in
-      try fields.status()
-    }
+    try ask(.status) { (fields) throws(StoreError) in try fields.read() }
   }
 
   /// Makes the agent unlock the vault.
@@ -84,26 +81,20 @@ public final class AgentClient: Sendable {
   public func unlock(
     with credentials: borrowing Credentials, idle: Duration? = nil, lifetime: Duration? = nil
   ) throws(StoreError) -> AgentStatus {
-    var request = try FrameWriter(request: .unlock)
-    try request.put(credentials)
-    try request.put(UnlockTimes(idle: idle, lifetime: lifetime))
-    return try ask(request, isWrite: true, Self.unlockTime) { (fields) throws(StoreError) in try fields.status() }
-  }
-
-  /// Makes the agent wipe the keys of this client's vault; without a vault all keys.
-  public func lock() throws(StoreError) {
-    try ask(.lock, isWrite: false) { (_) throws(StoreError) in
-    } answer: { (_) throws(StoreError) in
+    try ask(.unlock, isWrite: true, within: Self.unlockTime) { (writer) throws(StoreError) in
+      try writer.put(credentials)
+      try writer.put(UnlockTimes(idle: idle, lifetime: lifetime))
+    } answer: { (fields) throws(StoreError) in
+      try fields.read(AgentStatus.self)
     }
   }
 
+  /// Makes the agent wipe the keys of this client's vault; without a vault all keys.
+  public func lock() throws(StoreError) { try ask(.lock) { (_) throws(StoreError) in } }
+
   /// Makes the agent wipe its keys and end, even in another protocol version.
   public func stop() throws(StoreError) {
-    do throws(StoreError) {
-      try ask(.stop, isWrite: false) { (_) throws(StoreError) in
-      } answer: { (_) throws(StoreError) in
-      }
-    } catch {
+    do throws(StoreError) { try ask(.stop) { (_) throws(StoreError) in } } catch {
       guard case .newerFormat(let version, _) = error.kind, let version = UInt8(exactly: version) else { throw error }
       try line.stop(inVersion: version, after: error)
     }
@@ -112,71 +103,73 @@ public final class AgentClient: Sendable {
   package func ask<each Argument: WireValue, Answer: WireValue>(
     _ call: Call<Answer, repeat each Argument>, _ arguments: repeat each Argument
   ) throws(StoreError) -> Answer {
-    var request = try FrameWriter(request: call.request)
-    repeat try (each arguments).put(in: &request)
-    return try ask(request, isWrite: call.effect != .none, line.answerTime) { (fields) throws(StoreError) in
-      try Answer.read(from: &fields)
+    let arguments = (repeat each arguments)
+    return try ask(call.request, isWrite: call.effect != .none) { (writer) throws(StoreError) in
+      try writer.put(repeat each arguments)
+    } answer: { (fields) throws(StoreError) in
+      try fields.read()
     }
   }
 
   package func ask<each Argument: WireValue, Element: WireValue>(
     _ call: ListCall<Element, repeat each Argument>, _ arguments: repeat each Argument
   ) throws(StoreError) -> [Element] {
-    var request = try FrameWriter(request: call.request)
-    repeat try (each arguments).put(in: &request)
+    let arguments = (repeat each arguments)
     var list: [Element] = []
-    try askForPages(request, isWrite: call.effect != .none, line.answerTime) { (fields) throws(StoreError) in
-      list.append(try Element.read(from: &fields))
+    try askForPages(call.request, isWrite: call.effect != .none) { (writer) throws(StoreError) in
+      try writer.put(repeat each arguments)
+    } element: { (fields) throws(StoreError) in
+      list.append(try fields.read())
     }
     return list
   }
 
   func ask<Result>(
-    _ request: AgentProtocol.Request, isWrite: Bool, _ put: (inout FrameWriter) throws(StoreError) -> Void,
+    _ request: AgentProtocol.Request, isWrite: Bool = false, within time: Duration? = nil,
+    _ put: (inout FrameWriter) throws(StoreError) -> Void = { _ in },
     answer: (inout FrameReader) throws(StoreError) -> Result
   ) throws(StoreError) -> Result {
-    var writer = try FrameWriter(request: request)
-    try put(&writer)
-    return try ask(writer, isWrite: isWrite, line.answerTime, answer: answer)
-  }
-
-  private func ask<Result>(
-    _ request: consuming FrameWriter, isWrite: Bool, _ time: Duration,
-    answer: (inout FrameReader) throws(StoreError) -> Result
-  ) throws(StoreError) -> Result {
-    var result: Result?
-    try exchange(request, isWrite: isWrite, time) { (fields) throws(StoreError) in result = try answer(&fields) }
-    guard let result else { throw FrameReader.malformed("there is no answer") }
-    return result
+    let (rest, timing) = try begin(time)
+    defer { timing?.end() }
+    return try line.ask(request, isWrite: isWrite, within: rest, put, answer: answer)
   }
 
   func askForPages(
     _ request: AgentProtocol.Request, isWrite: Bool = false, within time: Duration? = nil,
     _ put: (inout FrameWriter) throws(StoreError) -> Void, element: (inout FrameReader) throws(StoreError) -> Void
   ) throws(StoreError) {
-    var writer = try FrameWriter(request: request)
-    try put(&writer)
-    try askForPages(writer, isWrite: isWrite, time ?? line.answerTime, element: element)
+    let (rest, timing) = try begin(time)
+    defer { timing?.end() }
+    try line.askForPages(request, isWrite: isWrite, within: rest, put, element: element)
   }
 
-  private func askForPages(
-    _ request: consuming FrameWriter, isWrite: Bool, _ time: Duration,
-    element: (inout FrameReader) throws(StoreError) -> Void
-  ) throws(StoreError) {
-    try exchange(request, isWrite: isWrite, time) { (fields) throws(StoreError) in
-      for _ in 0..<(try fields.count(ofAtLeast: 1)) { try element(&fields) }
-    }
-  }
-
-  private func exchange(
-    _ request: consuming FrameWriter, isWrite: Bool, _ time: Duration,
-    page: (inout FrameReader) throws(StoreError) -> Void
-  ) throws(StoreError) {
+  /// The rest of `time`, of which asynchronous code may have spent a part behind other calls.
+  private func begin(_ time: Duration?) throws(StoreError) -> (rest: Duration, Measure?) {
     try Reentrancy.check(place.socket.string)
     try Waiting.refuse(at: place.socket.string)
     try Waiting.checkGoesOn(at: place.socket.string)
-    let timing = Measure.begin(.agentCall)
-    defer { timing?.end() }
-    try line.exchange(request, isWrite: isWrite, time, page: page)
+    let rest = (time ?? line.answerTime) - Waiting.waited
+    guard rest > .zero else { throw line.said(of: .unsent(.slow), isWrite: false) }
+    return (rest, Measure.begin(.agentCall))
+  }
+}
+
+extension AgentClient {
+  /// Waits up to half a minute for a lock, unlock or change of the vault. It is no use of the vault.
+  ///
+  /// - Parameter known: the last moment; nil returns the current one at once.
+  package func moment(after known: AgentMoment?) throws(StoreError) -> AgentMoment {
+    try ask(.watch) { (writer) throws(StoreError) in
+      try writer.put(known)
+    } answer: { (fields) throws(StoreError) in
+      try fields.read(AgentMoment.self)
+    }
+  }
+
+  /// Calls `tell` when an agent may have begun to listen; nil if that cannot be observed, as its folder does not exist yet.
+  package func watchForAgent(_ tell: @escaping @Sendable () -> Void) -> Subscription? {
+    do throws(StoreError) {
+      return try DirectoryWatch.start(place.folder, names: [place.socket.lastName ?? ""]) { _ in tell() }
+    } catch { return nil }
   }
 }

@@ -2,7 +2,6 @@ internal import CofferClient
 public import CofferPlatform
 public import CofferStorage
 public import CofferVault
-internal import SystemPackage
 
 /// The items of one service, kept by the user's agent: a program reads and writes secrets without a secret of its own.
 ///
@@ -107,12 +106,28 @@ public final class AgentStore: DecidingStore {
       return
     }
     try client.ask(.commit, isWrite: true) { (writer) throws(StoreError) in
-      try writer.put(service)
-      try writer.put(batch)
+      try writer.put(service, batch)
     } answer: { (_) throws(StoreError) in
     }
   }
 
   /// The vault's record of transactions, readable without a key.
   public var decisions: DecisionLookup? { DecidedTransactions.lookup }
+}
+
+// Reads the items' versions and descriptions for a session, also of expired items, and no value.
+extension AgentStore {
+  /// The service of these items.
+  public var part: String { service }
+
+  /// The version of the item `name`, expired or not; `.absent` if there is none.
+  public func version(of name: String) throws(StoreError) -> RecordVersion {
+    try client.ask(Calls.version, service, name)
+  }
+
+  /// The items that a logout removes, expired ones too, with their versions.
+  public func sessionItems() throws(StoreError) -> [String: RecordVersion] {
+    let items = try client.ask(Calls.marked, service)
+    return Dictionary(items.map { ($0.name, $0.version) }) { $1 }
+  }
 }

@@ -1,7 +1,5 @@
 internal import CofferClient
 public import CofferPlatform
-internal import CofferStorage
-internal import Dispatch
 internal import Synchronization
 internal import SystemPackage
 

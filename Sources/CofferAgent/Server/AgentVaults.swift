@@ -1,6 +1,4 @@
 internal import CofferPlatform
-internal import CofferStorage
-internal import CofferVault
 internal import Synchronization
 
 /// Each is unlocked separately and has its own times.

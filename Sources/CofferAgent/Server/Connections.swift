@@ -3,7 +3,6 @@ internal import CofferPlatform
 internal import CofferStorage
 internal import Dispatch
 internal import Synchronization
-internal import SystemPackage
 
 /// Each has a thread.
 final class Connections: Sendable {

@@ -1,13 +1,12 @@
 internal import CofferClient
 internal import CofferPlatform
-internal import CofferStorage
 internal import CofferVault
 
 // An import comes in parts.
 extension Conversation {
   func stage(_ frame: borrowing Frame, on socket: borrowing LocalSocket) throws(AnswerFailure) {
     let (begins, items) = try arguments(of: frame) { (fields) throws(StoreError) in
-      (try fields.flag(), try fields.importedItems())
+      (try fields.flag(), try fields.read([ImportedItem].self))
     }
     if begins { server.staging.leave(&staged) }
     let bytes = frame.body.count
@@ -41,8 +40,7 @@ extension Conversation {
       names.map { (fate, $0) }
     }
     try pages(of: fates, on: socket) { (fate, writer) throws(StoreError) in
-      try writer.put(fate.0)
-      try writer.put(fate.1)
+      try writer.put(fate.0, fate.1)
     }
   }
 }

@@ -61,7 +61,7 @@ extension Conversation {
   }
 
   private func find(_ frame: borrowing Frame, on socket: borrowing LocalSocket) throws(AnswerFailure) {
-    let query = try arguments(of: frame) { (fields) throws(StoreError) in try fields.query() }
+    let query = try arguments(of: frame) { (fields) throws(StoreError) in try fields.read(ItemQuery.self) }
     let found = try withVault(isUse: query.isUse) { (vault) throws(StoreError) in try vault.find(query) }
     try pages(of: 0..<found.count, on: socket) { (position, writer) throws(StoreError) in
       try found.withDescription(at: position) { (raw) throws(StoreError) in try writer.put(prefixed: raw) }
@@ -69,7 +69,9 @@ extension Conversation {
   }
 
   private func commit(_ frame: borrowing Frame, on socket: borrowing LocalSocket) throws(AnswerFailure) {
-    let (service, batch) = try arguments(of: frame) { (fields) throws(StoreError) in (try fields.text(), try fields.batch()) }
+    let (service, batch) = try arguments(of: frame) { (fields) throws(StoreError) in
+      (try fields.text(), try fields.read(Batch<Vault>.self))
+    }
     let isDeserted = { [descriptor = socket.descriptor] in LocalSocket.isDeserted(descriptor) }
     try change(on: socket) { (vault) throws(StoreError) in
       try vault.commit(batch, service: service) { () throws(StoreError) in

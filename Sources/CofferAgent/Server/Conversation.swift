@@ -3,7 +3,6 @@ internal import CofferMemory
 internal import CofferPlatform
 internal import CofferStorage
 internal import CofferVault
-internal import SystemPackage
 
 /// On the client's thread.
 final class Conversation {
@@ -82,7 +81,7 @@ final class Conversation {
   ) throws(AnswerFailure) {
     if request == .greet {
       try checked { () throws(StoreError) in
-        greeting = try frame.arguments { (fields) throws(StoreError) in try fields.greeting() }
+        greeting = try frame.arguments { (fields) throws(StoreError) in try fields.read(Greeting.self) }
         try checkGreeting()
       }
       return try done(on: socket) { (writer) throws(StoreError) in try writer.put(AgentProtocol.highestCall) }
@@ -114,7 +113,7 @@ final class Conversation {
         var times = UnlockTimes()
         let credentials = try frame.arguments { (fields) throws(StoreError) in
           let credentials = try fields.credentials()
-          times = try fields.unlockTimes()
+          times = try fields.read()
           return credentials
         }
         let vault = try vault
@@ -127,7 +126,7 @@ final class Conversation {
     case .watch:
       let known = try checked { () throws(StoreError) in
         _ = try vaultGreeting()
-        return try frame.arguments { (fields) throws(StoreError) in try fields.optionalMoment() }
+        return try frame.arguments { (fields) throws(StoreError) in try fields.read(AgentMoment?.self) }
       }
       let moment = try checked { () throws(StoreError) in
         let vault = try vault

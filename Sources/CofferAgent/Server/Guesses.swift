@@ -1,5 +1,4 @@
 internal import CofferPlatform
-internal import CofferStorage
 
 /// Slows down guesses: each failure after the third doubles the wait.
 ///

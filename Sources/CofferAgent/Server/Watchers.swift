@@ -1,9 +1,6 @@
 internal import CofferClient
 internal import CofferPlatform
-internal import CofferStorage
-internal import CofferVault
 internal import Synchronization
-internal import SystemPackage
 
 final class Watchers: Sendable {
   private let bells = Mutex<[ObjectIdentifier: Bell]>([:])

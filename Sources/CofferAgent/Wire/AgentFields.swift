@@ -1,9 +1,7 @@
 internal import CofferClient
 internal import CofferMemory
-internal import CofferPlatform
-internal import CofferStorage
+package import CofferPlatform
 internal import CofferVault
-internal import SystemPackage
 
 /// A client's first frame, which names its vault.
 struct Greeting: Sendable {
@@ -30,46 +28,102 @@ struct UnlockTimes: Sendable {
   var lifetime: Duration?
 }
 
+/// A process that a client works for.
+package struct Behalf: Sendable, Equatable {
+  let process: UInt32
+  let program: String
+
+  package init(process: UInt32, program: String) {
+    self.process = process
+    self.program = program
+  }
+}
+
+/// A comparable state of the agent's vault.
+package struct AgentMoment: Sendable, Equatable {
+  /// The unlocked vault; nil if none.
+  package var vault: VaultID?
+  /// Its last commit.
+  package var generation: UInt64 = 0
+  /// When the agent last locked or unlocked it, in nanoseconds since boot: a vault locked and unlocked in between differs
+  /// too, and the later of two moments is known, even across agents.
+  package var since: UInt64 = 0
+}
+
+extension Greeting: WireValue {
+  func put(in frame: inout FrameWriter) throws(StoreError) {
+    try frame.put(path)
+    try frame.put(vault?.bytes ?? [])
+    try frame.put(leastGeneration ?? 0)
+    for invitations in [invitations, known] {
+      try frame.put(UInt32(clamping: invitations.count))
+      for invitation in invitations { try frame.put(invitation.description) }
+    }
+    try frame.put(behalf)
+  }
+  static func read(from fields: inout FrameReader) throws(StoreError) -> Greeting {
+    let (path, vault, generation) = (try fields.text(), try fields.vaultID(), try fields.number(UInt64.self))
+    return try Greeting(
+      path: path, vault: vault, leastGeneration: generation == 0 ? nil : generation, invitations: fields.invitations(),
+      known: fields.invitations(), behalf: fields.read())
+  }
+}
+
+extension Behalf: WireValue {
+  package func put(in frame: inout FrameWriter) throws(StoreError) { try frame.put(process, program) }
+  package static func read(from fields: inout FrameReader) throws(StoreError) -> Behalf {
+    try Behalf(process: fields.number(), program: fields.text())
+  }
+}
+
+extension AgentMoment: WireValue {
+  package func put(in frame: inout FrameWriter) throws(StoreError) {
+    try frame.put(vault?.bytes ?? [])
+    try frame.put(generation, since)
+  }
+  package static func read(from fields: inout FrameReader) throws(StoreError) -> AgentMoment {
+    try AgentMoment(vault: fields.vaultID(), generation: fields.number(), since: fields.number())
+  }
+}
+
+extension AgentStatus: WireValue {
+  package func put(in frame: inout FrameWriter) throws(StoreError) {
+    try frame.put(UInt32(bitPattern: process), vault.description)
+    try frame.put(unlocked?.bytes ?? [])
+    try frame.put(whyLocked)
+    for time in [idle, lifetime, idleLeft, lifetimeLeft] { try frame.put(rounded: time) }
+    try frame.put(UInt32(clamping: others.count))
+    for other in others {
+      try frame.put(other.vault.description)
+      try frame.put(other.id.bytes)
+      for time in [other.idleLeft, other.lifetimeLeft] { try frame.put(rounded: time) }
+    }
+    try frame.put(UInt32(clamping: connections), UInt64(clamping: unlockedMemory))
+  }
+  package static func read(from fields: inout FrameReader) throws(StoreError) -> AgentStatus {
+    try AgentStatus(
+      process: Int32(bitPattern: fields.number()), vault: VaultPlace(fields.text()), unlocked: fields.vaultID(),
+      whyLocked: fields.text(), idle: fields.duration(), lifetime: fields.duration(), idleLeft: fields.duration(),
+      lifetimeLeft: fields.duration(), others: fields.others(), connections: Int(fields.number(UInt32.self)),
+      unlockedMemory: fields.int())
+  }
+}
+
+extension UnlockTimes: WireValue {
+  // Nobody requests zero, which would mean locked: it stands for the agent's own limit.
+  func put(in frame: inout FrameWriter) throws(StoreError) {
+    for time in [idle, lifetime] { try frame.put(UInt64(clamping: time.map { max(1, $0.components.seconds) } ?? 0)) }
+  }
+  static func read(from fields: inout FrameReader) throws(StoreError) -> UnlockTimes {
+    func given(_ time: Duration) -> Duration? { time == .zero ? nil : time }
+    return UnlockTimes(idle: given(try fields.duration()), lifetime: given(try fields.duration()))
+  }
+}
+
 extension FrameWriter {
-  mutating func put(_ greeting: Greeting) throws(StoreError) {
-    try put(greeting.path)
-    try put(greeting.vault?.bytes ?? [])
-    try put(greeting.leastGeneration ?? 0)
-    for invitations in [greeting.invitations, greeting.known] {
-      try put(UInt32(clamping: invitations.count))
-      for invitation in invitations { try put(invitation.description) }
-    }
-    try put(greeting.behalf != nil)
-    guard let behalf = greeting.behalf else { return }
-    try put(behalf.process)
-    try put(behalf.program)
-  }
-
-  mutating func put(_ moment: AgentMoment) throws(StoreError) {
-    try put(moment.vault?.bytes ?? [])
-    try put(moment.generation)
-    try put(moment.since)
-  }
-
-  mutating func put(_ status: AgentStatus) throws(StoreError) {
-    try put(UInt32(bitPattern: status.process))
-    try put(status.vault.description)
-    try put(status.unlocked?.bytes ?? [])
-    try put(status.whyLocked)
-    for time in [status.idle, status.lifetime, status.idleLeft, status.lifetimeLeft] { try put(rounded(time)) }
-    try put(UInt32(clamping: status.others.count))
-    for other in status.others {
-      try put(other.vault.description)
-      try put(other.id.bytes)
-      for time in [other.idleLeft, other.lifetimeLeft] { try put(rounded(time)) }
-    }
-    try put(UInt32(clamping: status.connections))
-    try put(UInt64(clamping: status.unlockedMemory))
-  }
-
   /// Seconds, rounded up: a time that has just begun is whole.
-  private func rounded(_ time: Duration) -> UInt64 {
-    UInt64(clamping: time.components.seconds) + (time.components.attoseconds > 0 ? 1 : 0)
+  fileprivate mutating func put(rounded time: Duration) throws(StoreError) {
+    try put(UInt64(clamping: time.components.seconds) + (time.components.attoseconds > 0 ? 1 : 0))
   }
 
   mutating func put(_ credentials: borrowing Credentials) throws(StoreError) {
@@ -77,11 +131,6 @@ extension FrameWriter {
     try put(optional: credentials.keyFile)
     try put(optional: credentials.recoveryCode)
     try put(optional: credentials.identity)
-  }
-
-  mutating func put(_ times: UnlockTimes) throws(StoreError) {
-    // Nobody requests zero, which would mean locked: it stands for the agent's own limit.
-    for time in [times.idle, times.lifetime] { try put(UInt64(clamping: time.map { max(1, $0.components.seconds) } ?? 0)) }
   }
 
   private mutating func put(optional secret: borrowing SecretBytes?) throws(StoreError) {
@@ -95,65 +144,28 @@ extension FrameWriter {
 }
 
 extension FrameReader {
-  mutating func greeting() throws(StoreError) -> Greeting {
-    let path = try text()
-    let bytes = try plainBytes(limit: 16)
-    guard bytes.isEmpty || bytes.count == 16 else { throw Self.malformed("a vault's id has not 16 bytes") }
-    let generation: UInt64 = try number()
-    return try Greeting(
-      path: path, vault: bytes.isEmpty ? nil : VaultID(bytes: bytes), leastGeneration: generation == 0 ? nil : generation,
-      invitations: invitations(), known: invitations(), behalf: behalf())
-  }
+  fileprivate mutating func vaultID() throws(StoreError) -> VaultID? { try id().map(VaultID.init(bytes:)) }
 
-  private mutating func behalf() throws(StoreError) -> Behalf? {
-    guard try flag() else { return nil }
-    return Behalf(process: try number(), program: try text())
-  }
-
-  mutating func moment() throws(StoreError) -> AgentMoment {
-    let bytes = try plainBytes(limit: 16)
-    guard bytes.isEmpty || bytes.count == 16 else { throw Self.malformed("a vault's id has not 16 bytes") }
-    return AgentMoment(vault: bytes.isEmpty ? nil : VaultID(bytes: bytes), generation: try number(), since: try number())
-  }
-
-  mutating func optionalMoment() throws(StoreError) -> AgentMoment? { try flag() ? moment() : nil }
-
-  private mutating func invitations() throws(StoreError) -> [Invitation] {
+  fileprivate mutating func invitations() throws(StoreError) -> [Invitation] {
     let count = try count(ofAtLeast: 4)
-    guard count <= Invitation.most else { throw Self.malformed("it has more than \(Invitation.most) invitations") }
+    guard count <= Invitation.most else { throw .malformed("it has more than \(Invitation.most) invitations") }
     var invitations: [Invitation] = []
     for _ in 0..<count { invitations.append(try Invitation(text())) }
     return invitations
   }
 
-  mutating func status() throws(StoreError) -> AgentStatus {
-    let process = Int32(bitPattern: try number())
-    let path = try text()
-    let bytes = try plainBytes(limit: 16)
-    return AgentStatus(
-      process: process, vault: VaultPlace(path), unlocked: bytes.count == 16 ? VaultID(bytes: bytes) : nil,
-      whyLocked: try text(), idle: try seconds(), lifetime: try seconds(), idleLeft: try seconds(), lifetimeLeft: try seconds(),
-      others: try others(), connections: Int(try number(UInt32.self)), unlockedMemory: Int(clamping: try number(UInt64.self)))
-  }
-
-  private mutating func others() throws(StoreError) -> [AgentStatus.Held] {
+  fileprivate mutating func others() throws(StoreError) -> [AgentStatus.Held] {
     var others: [AgentStatus.Held] = []
     for _ in 0..<(try count(ofAtLeast: 24)) {
       let place = VaultPlace(try text())
-      let bytes = try plainBytes(limit: 16)
-      guard bytes.count == 16 else { throw Self.malformed("a vault's id has not 16 bytes") }
-      others.append(
-        AgentStatus.Held(vault: place, id: VaultID(bytes: bytes), idleLeft: try seconds(), lifetimeLeft: try seconds()))
+      guard let id = try vaultID() else { throw .malformed("a vault's id has not 16 bytes") }
+      others.append(AgentStatus.Held(vault: place, id: id, idleLeft: try duration(), lifetimeLeft: try duration()))
     }
     return others
   }
 
-  private mutating func seconds() throws(StoreError) -> Duration { .seconds(Int64(clamping: try number(UInt64.self))) }
-
-  mutating func unlockTimes() throws(StoreError) -> UnlockTimes {
-    func given(_ time: Duration) -> Duration? { time == .zero ? nil : time }
-    return UnlockTimes(idle: given(try seconds()), lifetime: given(try seconds()))
-  }
+  /// Of seconds.
+  fileprivate mutating func duration() throws(StoreError) -> Duration { .seconds(Int64(clamping: try number(UInt64.self))) }
 
   mutating func credentials() throws(StoreError) -> Credentials {
     var credentials = Credentials()

@@ -1,5 +1,3 @@
-internal import CofferPlatform
-internal import CofferStorage
 public import CofferVault
 public import SystemPackage
 

@@ -1,7 +1,6 @@
 package import CofferClient
 package import CofferMemory
 package import CofferPlatform
-internal import CofferStorage
 internal import SystemPackage
 
 /// Messages in guarded memory, read and written with the errors of stores.
@@ -30,11 +29,6 @@ extension LocalSocket {
 }
 
 extension FrameWriter {
-  package mutating func put(_ value: (some WireValue)?) throws(StoreError) {
-    try put(value != nil)
-    if let value { try value.put(in: &self) }
-  }
-
   /// A length and the secret, copied within guarded memory.
   mutating func put(_ secret: borrowing SecretBytes) throws(StoreError) {
     try secret.withUnsafeBytes { (raw) throws(StoreError) in try put(prefixed: raw) }
@@ -42,10 +36,6 @@ extension FrameWriter {
 }
 
 extension FrameReader {
-  package mutating func optional<Value: WireValue>(_: Value.Type = Value.self) throws(StoreError) -> Value? {
-    try flag() ? Value.read(from: &self) : nil
-  }
-
   /// A secret, copied within guarded memory.
   mutating func secret() throws(StoreError) -> SecretBytes {
     try withPrefixed { (raw) throws(StoreError) in

@@ -1,273 +1,208 @@
 internal import CofferClient
 internal import CofferMemory
-internal import CofferPlatform
-internal import CofferStorage
-internal import CofferVault
+package import CofferPlatform
+package import CofferStorage
+package import CofferVault
 internal import FoundationEssentials
 
-extension FrameWriter {
-  mutating func put(_ name: ItemName) throws(StoreError) {
-    try put(name.service)
-    try put(name.account)
-    try put(name.field)
+extension ItemName: ListedWireValue {
+  package static var leastBytes: Int { 12 }
+  package func put(in frame: inout FrameWriter) throws(StoreError) { try frame.put(service, account, field) }
+  /// The name of an existing item, perhaps invalid for new ones.
+  package static func read(from fields: inout FrameReader) throws(StoreError) -> ItemName {
+    try ItemName(sealed: fields.text(), fields.text(), field: fields.text())
   }
 
-  /// Seconds since 1970, as the bits of a double, to avoid rounding.
-  mutating func put(_ date: Date) throws(StoreError) { try put(date.timeIntervalSince1970.bitPattern) }
-
-  mutating func put(_ metadata: ItemMetadata) throws(StoreError) {
-    try put(metadata.label)
-    try put(metadata.contentType)
-    try put(metadata.expires)
-    try put(UInt32(clamping: metadata.attributes.count))
-    for (name, value) in metadata.attributes {
-      try put(name)
-      try put(value)
-    }
-  }
-
-  mutating func put(_ id: UUID) throws(StoreError) { try put(withUnsafeBytes(of: id.uuid) { [UInt8]($0) }) }
-
-  mutating func put(_ item: VaultItem) throws(StoreError) {
-    try put(item.id)
-    try put(item.name)
-    try put(item.metadata)
-    try put(item.created)
-    try put(item.modified)
-    try put(item.written)
-    try put(item.revision)
-    try put(UInt64(clamping: item.valueBytes))
-    try put(UInt32(clamping: item.history))
-  }
-
-  mutating func put(_ revision: VaultRevision) throws(StoreError) {
-    try put(revision.item)
-    switch revision.state {
-    case .present: try put(0 as UInt8)
-    case .former: try put(1 as UInt8)
-    case .deleted: try put(2 as UInt8)
-    }
-    try put(revision.until)
-  }
-
-  mutating func put(_ rule: PruneRule) throws(StoreError) {
-    switch rule {
-    case .olderThan(let date):
-      try put(0 as UInt8)
-      try put(date)
-    case .allBut(let count):
-      try put(1 as UInt8)
-      try put(UInt32(clamping: count))
-    case .expired: try put(2 as UInt8)
-    }
-  }
-
-  mutating func put(_ form: SecretForm) throws(StoreError) {
-    guard form.bytes.isIntact else {
-      throw StoreError(.afterFork, "the value is gone from this forked process", cure: "read it again in this process")
-    }
-    try put(form.metadata)
-    try put(form.bytes)
-  }
-
-  mutating func put(_ condition: WriteCondition) throws(StoreError) {
-    switch condition {
-    case .always: try put(0 as UInt8)
-    case .absent: try put(1 as UInt8)
-    case .revision(let revision):
-      try put(2 as UInt8)
-      try put(revision)
-    case .item(let id, let revision):
-      try put(3 as UInt8)
-      try put(id)
-      try put(revision)
-    }
-  }
-
-  mutating func put(_ change: ItemChange) throws(StoreError) {
-    switch change {
-    case .set(let form, let name, let condition, let keeping):
-      try put(1 as UInt8)
-      try put(name)
-      try put(condition)
-      try put(form)
-      try put(keeping != nil)
-      // An invalid number of versions stays invalid: the vault refuses both.
-      if let keeping { try put(UInt32(exactly: keeping) ?? .max) }
-    case .describe(let name, let metadata, let condition, let keeping):
-      try put(3 as UInt8)
-      try put(name)
-      try put(condition)
-      try put(metadata)
-      try put(keeping != nil)
-      if let keeping { try put(UInt32(exactly: keeping) ?? .max) }
-    case .remove(let name, let condition, let date):
-      try put(0 as UInt8)
-      try put(name)
-      try put(condition)
-      try put(date)
-    case .move(let name, let new, let condition):
-      try put(2 as UInt8)
-      try put(name)
-      try put(condition)
-      try put(new)
-    case .undelete(let name):
-      try put(4 as UInt8)
-      try put(name)
-      try put(.absent as WriteCondition)
-    }
-  }
-
-  mutating func put(_ id: TransactionID) throws(StoreError) { try put(id.bytes) }
-  mutating func put(_ version: RecordVersion) throws(StoreError) { try put(version.bytes) }
-
-  mutating func put(_ reading: Reading<Vault>) throws(StoreError) {
-    try put(reading.stamp)
-    try put(reading.form)
-  }
-
-  mutating func put(_ batch: Batch<Vault>) throws(StoreError) {
-    try put(UInt32(clamping: batch.expectations.count))
-    for (name, version) in batch.expectations {
-      try put(name)
-      try put(version)
-    }
-    try put(UInt32(clamping: batch.writes.count))
-    for (name, write) in batch.writes {
-      try put(name)
-      try put(write.form)
-    }
-    try put(batch.decides != nil)
-    if let id = batch.decides { try put(id) }
+  /// As the name of a new item.
+  ///
+  /// - Throws: ``/CofferPlatform/StoreError/Kind/invalidName``.
+  fileprivate func checked() throws(StoreError) -> ItemName {
+    let item = try ItemName(service: service, account: account)
+    return field.isEmpty ? item : try item.field(named: field)
   }
 }
 
-extension FrameReader {
-  /// The name of an existing item, perhaps invalid for new ones.
-  mutating func itemName() throws(StoreError) -> ItemName { try ItemName(sealed: text(), text(), field: text()) }
-
-  /// A name for a new item.
-  ///
-  /// - Throws: ``/CofferPlatform/StoreError/Kind/invalidName``.
-  mutating func newName() throws(StoreError) -> ItemName { try Self.checked(itemName()) }
-
-  private static func checked(_ name: ItemName) throws(StoreError) -> ItemName {
-    let item = try ItemName(service: name.service, account: name.account)
-    return name.field.isEmpty ? item : try item.field(named: name.field)
+extension ItemMetadata: WireValue {
+  package func put(in frame: inout FrameWriter) throws(StoreError) {
+    try frame.put(label, contentType, expires, UInt32(clamping: attributes.count))
+    for (name, value) in attributes { try frame.put(name, value) }
   }
-
-  mutating func date() throws(StoreError) -> Date {
-    let seconds = Double(bitPattern: try number(UInt64.self))
-    guard seconds.isFinite else { throw Self.malformed("a time is not a number") }
-    return Date(timeIntervalSince1970: seconds)
-  }
-
-  mutating func metadata() throws(StoreError) -> ItemMetadata {
-    var metadata = ItemMetadata(label: try text(), contentType: try text())
-    metadata.expires = try optional()
-    for _ in 0..<(try count(ofAtLeast: 8)) {
-      let name = try text()
-      guard metadata.attributes.updateValue(try text(), forKey: name) == nil else {
-        throw Self.malformed("an attribute is named twice")
+  package static func read(from fields: inout FrameReader) throws(StoreError) -> ItemMetadata {
+    var metadata = ItemMetadata(label: try fields.text(), contentType: try fields.text())
+    metadata.expires = try fields.read()
+    for _ in 0..<(try fields.count(ofAtLeast: 8)) {
+      let name = try fields.text()
+      guard metadata.attributes.updateValue(try fields.text(), forKey: name) == nil else {
+        throw .malformed("an attribute is named twice")
       }
     }
     return metadata
   }
+}
 
-  private mutating func itemID() throws(StoreError) -> UUID {
-    let bytes = try plainBytes(limit: 16)
-    guard bytes.count == 16 else { throw Self.malformed("an item's id has not 16 bytes") }
-    return bytes.withUnsafeBytes { UUID(uuid: $0.loadUnaligned(as: uuid_t.self)) }
+extension VaultItem: WireValue {
+  package func put(in frame: inout FrameWriter) throws(StoreError) {
+    try frame.put(
+      id, name, metadata, created, modified, written, revision, UInt64(clamping: valueBytes), UInt32(clamping: history))
   }
-
-  mutating func item() throws(StoreError) -> VaultItem {
+  package static func read(from fields: inout FrameReader) throws(StoreError) -> VaultItem {
     try VaultItem(
-      id: itemID(), name: itemName(), metadata: metadata(), created: date(), modified: date(), written: date(),
-      revision: number(),
-      valueBytes: Int(clamping: number(UInt64.self)), history: Int(number(UInt32.self)))
+      id: fields.read(), name: fields.read(), metadata: fields.read(), created: fields.read(), modified: fields.read(),
+      written: fields.read(), revision: fields.number(), valueBytes: fields.int(), history: Int(fields.number(UInt32.self)))
   }
+}
 
-  mutating func revision() throws(StoreError) -> VaultRevision {
-    let item = try item()
-    let state: VaultRevision.State
-    switch try number(UInt8.self) {
-    case 0: state = .present
-    case 1: state = .former
-    case 2: state = .deleted
-    default: throw Self.malformed("it has an unknown state of a revision")
+extension VaultRevision: WireValue {
+  /// In the order of their numbers.
+  private static let states: [State] = [.present, .former, .deleted]
+
+  package func put(in frame: inout FrameWriter) throws(StoreError) {
+    try frame.put(item, UInt8(Self.states.firstIndex(of: state) ?? 0), until)
+  }
+  package static func read(from fields: inout FrameReader) throws(StoreError) -> VaultRevision {
+    let (item, state) = (try fields.read(VaultItem.self), Int(try fields.number(UInt8.self)))
+    guard states.indices.contains(state) else { throw .malformed("it has an unknown state of a revision") }
+    return VaultRevision(item: item, state: states[state], until: try fields.read())
+  }
+}
+
+extension PruneRule: WireValue {
+  package func put(in frame: inout FrameWriter) throws(StoreError) {
+    switch self {
+    case .olderThan(let date): try frame.put(0 as UInt8, date)
+    case .allBut(let count): try frame.put(1 as UInt8, UInt32(clamping: count))
+    case .expired: try frame.put(2 as UInt8)
     }
-    return VaultRevision(item: item, state: state, until: try optional())
   }
-
-  mutating func pruneRule() throws(StoreError) -> PruneRule {
-    switch try number(UInt8.self) {
-    case 0: .olderThan(try date())
-    case 1: .allBut(Int(try number(UInt32.self)))
+  package static func read(from fields: inout FrameReader) throws(StoreError) -> PruneRule {
+    switch try fields.number(UInt8.self) {
+    case 0: .olderThan(try fields.read())
+    case 1: .allBut(Int(try fields.number(UInt32.self)))
     case 2: .expired
-    default: throw Self.malformed("it has an unknown rule")
+    default: throw .malformed("it has an unknown rule")
     }
   }
+}
 
-  mutating func form() throws(StoreError) -> SecretForm {
-    let metadata = try metadata()
-    return SecretForm(try secret(), metadata: metadata)
+extension SecretForm: WireValue {
+  package func put(in frame: inout FrameWriter) throws(StoreError) {
+    guard bytes.isIntact else {
+      throw StoreError(.afterFork, "the value is gone from this forked process", cure: "read it again in this process")
+    }
+    try frame.put(metadata)
+    try frame.put(bytes)
   }
+  package static func read(from fields: inout FrameReader) throws(StoreError) -> SecretForm {
+    let metadata = try fields.read(ItemMetadata.self)
+    return SecretForm(try fields.secret(), metadata: metadata)
+  }
+}
 
-  mutating func condition() throws(StoreError) -> WriteCondition {
-    switch try number(UInt8.self) {
+extension WriteCondition: WireValue {
+  package func put(in frame: inout FrameWriter) throws(StoreError) {
+    switch self {
+    case .always: try frame.put(0 as UInt8)
+    case .absent: try frame.put(1 as UInt8)
+    case .revision(let revision): try frame.put(2 as UInt8, revision)
+    case .item(let id, let revision): try frame.put(3 as UInt8, id, revision)
+    }
+  }
+  package static func read(from fields: inout FrameReader) throws(StoreError) -> WriteCondition {
+    switch try fields.number(UInt8.self) {
     case 0: .always
     case 1: .absent
-    case 2: .revision(try number())
-    case 3: .item(try itemID(), revision: try number())
-    default: throw Self.malformed("it has an unknown condition")
+    case 2: .revision(try fields.number())
+    case 3: .item(try fields.read(), revision: try fields.number())
+    default: throw .malformed("it has an unknown condition")
+    }
+  }
+}
+
+extension ItemChange: ListedWireValue {
+  package static var leastBytes: Int { 10 }
+  package func put(in frame: inout FrameWriter) throws(StoreError) {
+    switch self {
+    case .remove(let name, let condition, let date): try frame.put(0 as UInt8, name, condition, date)
+    case .set(let form, let name, let condition, let keeping):
+      try frame.put(1 as UInt8, name, condition, form, Self.sent(keeping))
+    case .move(let name, let new, let condition): try frame.put(2 as UInt8, name, condition, new)
+    case .describe(let name, let metadata, let condition, let keeping):
+      try frame.put(3 as UInt8, name, condition, metadata, Self.sent(keeping))
+    case .undelete(let name): try frame.put(4 as UInt8, name, WriteCondition.absent)
     }
   }
 
-  mutating func change() throws(StoreError) -> ItemChange {
-    let kind = try number(UInt8.self)
-    let name = try itemName()
-    let condition = try condition()
+  /// An invalid number of versions stays invalid: the vault refuses both.
+  private static func sent(_ keeping: Int?) -> UInt32? { keeping.map { UInt32(exactly: $0) ?? .max } }
+
+  package static func read(from fields: inout FrameReader) throws(StoreError) -> ItemChange {
+    let kind = try fields.number(UInt8.self)
+    let (name, condition) = (try fields.read(ItemName.self), try fields.read(WriteCondition.self))
     switch kind {
-    case 0: return .remove(name, if: condition, keptUntil: try optional())
+    case 0: return .remove(name, if: condition, keptUntil: try fields.read())
     case 1:
-      return .set(try form(), for: try Self.checked(name), if: condition, keeping: try flag() ? Int(number(UInt32.self)) : nil)
-    case 2: return .move(name, to: try newName(), if: condition)
-    case 3: return .describe(name, as: try metadata(), if: condition, keeping: try flag() ? Int(number(UInt32.self)) : nil)
+      return .set(
+        try fields.read(), for: try name.checked(), if: condition, keeping: try fields.read(UInt32?.self).map { Int($0) })
+    case 2: return .move(name, to: try fields.read(ItemName.self).checked(), if: condition)
+    case 3:
+      return .describe(name, as: try fields.read(), if: condition, keeping: try fields.read(UInt32?.self).map { Int($0) })
     case 4 where condition == .absent: return .undelete(name)
-    default: throw Self.malformed("it has an unknown change")
+    default: throw .malformed("it has an unknown change")
     }
   }
+}
 
-  /// The most bytes of a record's version, as ``RecordVersion`` promises.
-  private static var longestVersion: Int { 32 }
-
-  mutating func transactionID() throws(StoreError) -> TransactionID {
-    guard let id = TransactionID(try plainBytes(limit: 16)) else { throw Self.malformed("a transaction's id has not 16 bytes") }
+extension TransactionID: WireValue {
+  package func put(in frame: inout FrameWriter) throws(StoreError) { try frame.put(bytes) }
+  package static func read(from fields: inout FrameReader) throws(StoreError) -> TransactionID {
+    guard let id = TransactionID(try fields.plainBytes(limit: 16)) else {
+      throw .malformed("a transaction's id has not 16 bytes")
+    }
     return id
   }
+}
 
-  mutating func version() throws(StoreError) -> RecordVersion { RecordVersion(try plainBytes(limit: Self.longestVersion)) }
+extension RecordVersion: WireValue {
+  /// The most bytes, as ``RecordVersion`` promises.
+  private static let longest = 32
 
-  mutating func reading() throws(StoreError) -> Reading<Vault> {
-    let stamp = try version()
-    return Reading(form: try optional(), stamp: stamp)
+  package func put(in frame: inout FrameWriter) throws(StoreError) { try frame.put(bytes) }
+  package static func read(from fields: inout FrameReader) throws(StoreError) -> RecordVersion {
+    RecordVersion(try fields.plainBytes(limit: longest))
   }
+}
 
-  mutating func batch() throws(StoreError) -> Batch<Vault> {
+extension Reading<Vault>: WireValue {
+  package func put(in frame: inout FrameWriter) throws(StoreError) { try frame.put(stamp, form) }
+  package static func read(from fields: inout FrameReader) throws(StoreError) -> Reading<Vault> {
+    let stamp = try fields.read(RecordVersion.self)
+    return Reading(form: try fields.read(), stamp: stamp)
+  }
+}
+
+extension Batch<Vault>: WireValue {
+  package func put(in frame: inout FrameWriter) throws(StoreError) {
+    try frame.put(UInt32(clamping: expectations.count))
+    for (name, version) in expectations { try frame.put(name, version) }
+    try frame.put(UInt32(clamping: writes.count))
+    for (name, write) in writes { try frame.put(name, write.form) }
+    try frame.put(decides)
+  }
+  package static func read(from fields: inout FrameReader) throws(StoreError) -> Batch<Vault> {
     var batch = Batch<Vault>()
-    for _ in 0..<(try countOfNames(ofAtLeast: 8)) {
-      let name = try text()
-      guard batch.expectations.updateValue(try version(), forKey: name) == nil else {
-        throw Self.malformed("a version of a name is expected twice")
+    for _ in 0..<(try fields.countOfNames(ofAtLeast: 8)) {
+      let name = try fields.text()
+      guard batch.expectations.updateValue(try fields.read(), forKey: name) == nil else {
+        throw .malformed("a version of a name is expected twice")
       }
     }
-    for _ in 0..<(try countOfNames(ofAtLeast: 5)) {
-      let name = try text()
-      guard batch.writes.updateValue(Write(try optional()), forKey: name) == nil else {
-        throw Self.malformed("a name is written twice")
+    for _ in 0..<(try fields.countOfNames(ofAtLeast: 5)) {
+      let name = try fields.text()
+      guard batch.writes.updateValue(Write(try fields.read()), forKey: name) == nil else {
+        throw .malformed("a name is written twice")
       }
     }
-    if try flag() { batch.decides = try transactionID() }
+    batch.decides = try fields.read()
     return batch
   }
 }

@@ -1,7 +1,5 @@
 internal import CofferClient
 package import CofferPlatform
-package import CofferStorage
-package import CofferVault
 package import FoundationEssentials
 
 /// An argument or an answer in a frame.
@@ -16,6 +14,22 @@ package protocol ListedWireValue: WireValue {
   static var leastBytes: Int { get }
 }
 
+extension FrameWriter {
+  /// One value after the other.
+  package mutating func put<each Value: WireValue>(_ values: repeat each Value) throws(StoreError) {
+    repeat try (each values).put(in: &self)
+  }
+}
+
+extension FrameReader {
+  package mutating func read<Value: WireValue>(_: Value.Type = Value.self) throws(StoreError) -> Value {
+    try Value.read(from: &self)
+  }
+
+  /// A count of 64 bits.
+  mutating func int() throws(StoreError) -> Int { Int(clamping: try number(UInt64.self)) }
+}
+
 /// An empty answer.
 package struct Nothing: WireValue {
   init(_: Void = ()) {}
@@ -26,6 +40,16 @@ package struct Nothing: WireValue {
 extension Bool: WireValue {
   package func put(in frame: inout FrameWriter) throws(StoreError) { try frame.put(self) }
   package static func read(from fields: inout FrameReader) throws(StoreError) -> Bool { try fields.flag() }
+}
+
+extension UInt8: WireValue {
+  package func put(in frame: inout FrameWriter) throws(StoreError) { try frame.put(self) }
+  package static func read(from fields: inout FrameReader) throws(StoreError) -> UInt8 { try fields.number() }
+}
+
+extension UInt32: WireValue {
+  package func put(in frame: inout FrameWriter) throws(StoreError) { try frame.put(self) }
+  package static func read(from fields: inout FrameReader) throws(StoreError) -> UInt32 { try fields.number() }
 }
 
 extension UInt64: WireValue {
@@ -40,92 +64,29 @@ extension String: ListedWireValue {
 }
 
 extension Date: WireValue {
-  package func put(in frame: inout FrameWriter) throws(StoreError) { try frame.put(self) }
-  package static func read(from fields: inout FrameReader) throws(StoreError) -> Date { try fields.date() }
-}
-
-extension ItemName: ListedWireValue {
-  package static var leastBytes: Int { 12 }
-  package func put(in frame: inout FrameWriter) throws(StoreError) { try frame.put(self) }
-  package static func read(from fields: inout FrameReader) throws(StoreError) -> ItemName { try fields.itemName() }
-}
-
-extension ItemChange: ListedWireValue {
-  package static var leastBytes: Int { 10 }
-  package func put(in frame: inout FrameWriter) throws(StoreError) { try frame.put(self) }
-  package static func read(from fields: inout FrameReader) throws(StoreError) -> ItemChange { try fields.change() }
-}
-
-extension WriteCondition: WireValue {
-  package func put(in frame: inout FrameWriter) throws(StoreError) { try frame.put(self) }
-  package static func read(from fields: inout FrameReader) throws(StoreError) -> WriteCondition { try fields.condition() }
-}
-
-extension PruneRule: WireValue {
-  package func put(in frame: inout FrameWriter) throws(StoreError) { try frame.put(self) }
-  package static func read(from fields: inout FrameReader) throws(StoreError) -> PruneRule { try fields.pruneRule() }
-}
-
-extension TransactionID: WireValue {
-  package func put(in frame: inout FrameWriter) throws(StoreError) { try frame.put(self) }
-  package static func read(from fields: inout FrameReader) throws(StoreError) -> TransactionID { try fields.transactionID() }
-}
-
-extension RecordVersion: WireValue {
-  package func put(in frame: inout FrameWriter) throws(StoreError) { try frame.put(self) }
-  package static func read(from fields: inout FrameReader) throws(StoreError) -> RecordVersion { try fields.version() }
-}
-
-extension SecretForm: WireValue {
-  package func put(in frame: inout FrameWriter) throws(StoreError) { try frame.put(self) }
-  package static func read(from fields: inout FrameReader) throws(StoreError) -> SecretForm { try fields.form() }
-}
-
-extension VaultItem: WireValue {
-  package func put(in frame: inout FrameWriter) throws(StoreError) { try frame.put(self) }
-  package static func read(from fields: inout FrameReader) throws(StoreError) -> VaultItem { try fields.item() }
-}
-
-extension VaultRevision: WireValue {
-  package func put(in frame: inout FrameWriter) throws(StoreError) { try frame.put(self) }
-  package static func read(from fields: inout FrameReader) throws(StoreError) -> VaultRevision { try fields.revision() }
-}
-
-extension VaultLogEntry: WireValue {
-  package func put(in frame: inout FrameWriter) throws(StoreError) { try frame.put(self) }
-  package static func read(from fields: inout FrameReader) throws(StoreError) -> VaultLogEntry { try fields.logEntry() }
-}
-
-extension StoredContent: WireValue {
-  package func put(in frame: inout FrameWriter) throws(StoreError) { try frame.put(self) }
-  package static func read(from fields: inout FrameReader) throws(StoreError) -> StoredContent { try fields.content() }
-}
-
-extension HeldVaultDescription: WireValue {
-  package func put(in frame: inout FrameWriter) throws(StoreError) { try frame.put(self) }
-  package static func read(from fields: inout FrameReader) throws(StoreError) -> Self { try fields.vaultDescription() }
-}
-
-extension Reading<Vault>: WireValue {
-  package func put(in frame: inout FrameWriter) throws(StoreError) { try frame.put(self) }
-  package static func read(from fields: inout FrameReader) throws(StoreError) -> Reading<Vault> { try fields.reading() }
-}
-
-extension VerifyReport: WireValue {
-  package func put(in frame: inout FrameWriter) throws(StoreError) {
-    for count in [records, items, buckets] { try frame.put(UInt64(clamping: count)) }
+  package func put(in frame: inout FrameWriter) throws(StoreError) { try frame.put(seconds: timeIntervalSince1970) }
+  package static func read(from fields: inout FrameReader) throws(StoreError) -> Date {
+    Date(timeIntervalSince1970: try fields.seconds())
   }
-  package static func read(from fields: inout FrameReader) throws(StoreError) -> VerifyReport {
-    let (records, items, buckets) = (
-      try UInt64.read(from: &fields), try UInt64.read(from: &fields), try UInt64.read(from: &fields)
-    )
-    return VerifyReport(records: Int(clamping: records), items: Int(clamping: items), buckets: Int(clamping: buckets))
+}
+
+extension UUID: WireValue {
+  package func put(in frame: inout FrameWriter) throws(StoreError) { try frame.put(withUnsafeBytes(of: uuid) { [UInt8]($0) }) }
+  package static func read(from fields: inout FrameReader) throws(StoreError) -> UUID {
+    let bytes = try fields.plainBytes(limit: 16)
+    guard bytes.count == 16 else { throw .malformed("an item's id has not 16 bytes") }
+    return bytes.withUnsafeBytes { UUID(uuid: $0.loadUnaligned(as: uuid_t.self)) }
   }
 }
 
 extension Optional: WireValue where Wrapped: WireValue {
-  package func put(in frame: inout FrameWriter) throws(StoreError) { try frame.put(self) }
-  package static func read(from fields: inout FrameReader) throws(StoreError) -> Wrapped? { try fields.optional() }
+  package func put(in frame: inout FrameWriter) throws(StoreError) {
+    try frame.put(self != nil)
+    if let self { try self.put(in: &frame) }
+  }
+  package static func read(from fields: inout FrameReader) throws(StoreError) -> Wrapped? {
+    try fields.flag() ? fields.read() : nil
+  }
 }
 
 extension Array: WireValue where Element: ListedWireValue {
@@ -135,7 +96,7 @@ extension Array: WireValue where Element: ListedWireValue {
   }
   package static func read(from fields: inout FrameReader) throws(StoreError) -> [Element] {
     var list: [Element] = []
-    for _ in 0..<(try fields.countOfNames(ofAtLeast: Element.leastBytes)) { list.append(try Element.read(from: &fields)) }
+    for _ in 0..<(try fields.countOfNames(ofAtLeast: Element.leastBytes)) { list.append(try fields.read()) }
     return list
   }
 }

@@ -16,7 +16,7 @@ extension AgentConnection {
   public func moment(after known: Moment?) throws(ClientError) -> Moment { try moment(after: known, on: line) }
 
   func moment(after known: Moment?, on line: AgentLine<SecretBuffer>) throws(ClientError) -> Moment {
-    try ask(.watch, on: line) { (writer) throws(ClientError) in
+    try line.ask(.watch) { (writer) throws(ClientError) in
       try writer.put(known != nil)
       guard let known else { return }
       try writer.put(known.vault ?? [])
@@ -31,7 +31,7 @@ extension AgentConnection {
   /// sequence ends, with an error or with its task.
   public func changes() -> AsyncThrowingStream<Moment, any Error> {
     AsyncThrowingStream(bufferingPolicy: .bufferingNewest(1)) { continuation in
-      let line = endableLine()
+      let line = Self.line(places, isEndable: true)
       continuation.onTermination = { _ in line.end() }
       let isStarted = DetachedCall.start { [self] in
         var last: Moment?

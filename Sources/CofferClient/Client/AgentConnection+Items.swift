@@ -4,7 +4,7 @@ extension AgentConnection {
   ///
   /// - Throws: ``ClientError/Kind/expired`` for an expired item.
   public func value(of item: AgentItem) throws(ClientError) -> SecretBuffer? {
-    try ask(.get) { (writer) throws(ClientError) in
+    try line.ask(.get) { (writer) throws(ClientError) in
       try writer.put(item)
     } answer: { (fields) throws(ClientError) in
       try fields.flag() ? fields.value() : nil
@@ -26,7 +26,7 @@ extension AgentConnection {
     _ value: SecretBuffer, for item: AgentItem, label: String = "", contentType: String = "",
     attributes: [String: String] = [:], expires: Double? = nil, replacing: Bool = true
   ) throws(ClientError) {
-    try ask(.apply, isWrite: true) { (writer) throws(ClientError) in
+    try line.ask(.apply, isWrite: true) { (writer) throws(ClientError) in
       try writer.put(1 as UInt32)
       try writer.put(1 as UInt8)
       try writer.put(item)
@@ -51,7 +51,7 @@ extension AgentConnection {
   /// Removes `item` permanently; false if there was none.
   @discardableResult
   public func delete(_ item: AgentItem) throws(ClientError) -> Bool {
-    try ask(.delete, isWrite: true) { (writer) throws(ClientError) in
+    try line.ask(.delete, isWrite: true) { (writer) throws(ClientError) in
       try writer.put(item)
       try writer.put(0 as UInt8)
       try writer.put(false)
@@ -76,12 +76,14 @@ extension AgentConnection {
   }
 
   private func names(of service: String?, _ prefix: String) throws(ClientError) -> [String] {
-    try pages(.names) { (writer) throws(ClientError) in
+    var names: [String] = []
+    try line.askForPages(.names) { (writer) throws(ClientError) in
       try writer.put(optional: service)
       try writer.put(prefix)
     } element: { (fields) throws(ClientError) in
-      try fields.text()
+      names.append(try fields.text())
     }
+    return names
   }
 
   /// The access token of a login at `host` by `coffer auth login`; nil without a login. The agent renews no tokens;

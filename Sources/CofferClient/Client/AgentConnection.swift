@@ -7,10 +7,10 @@ internal import Synchronization
 /// change without an answer throws ``ClientError/Kind/outcomeUnknown``.
 ///
 /// Each call waits at most 2 s to connect, 5 s for a greeting, 45 s for an answer to begin (120 s to unlock), and
-/// 120 s for the rest of it.
+/// 120 s for the rest of it. In asynchronous code, a call that has queued behind others for 45 s fails unsent.
 public final class AgentConnection: Sendable {
   let line: AgentLine<SecretBuffer>
-  private let places: AgentPlaces
+  let places: AgentPlaces
   let queue = CallQueue()
 
   init(_ places: AgentPlaces) {
@@ -18,7 +18,7 @@ public final class AgentConnection: Sendable {
     line = Self.line(places, isEndable: false)
   }
 
-  private static func line(_ places: AgentPlaces, isEndable: Bool) -> AgentLine<SecretBuffer> {
+  static func line(_ places: AgentPlaces, isEndable: Bool) -> AgentLine<SecretBuffer> {
     AgentLine(AgentAddress(folder: places.folder), isEndable: isEndable) { (writer) throws(ClientError) in
       try writer.put(places.vault)
       try writer.put(places.expected)
@@ -30,9 +30,6 @@ public final class AgentConnection: Sendable {
       try writer.put(false)
     }
   }
-
-  /// A separate connection, whose questions ``AgentLine/end()`` ends.
-  func endableLine() -> AgentLine<SecretBuffer> { Self.line(places, isEndable: true) }
 
   /// A connection to the agent of a folder, for one vault.
   ///
@@ -52,34 +49,6 @@ public final class AgentConnection: Sendable {
     _ variable: (String) -> String? = { name in getenv(name).map { String(cString: $0) } }
   ) throws(ClientError) -> AgentConnection {
     AgentConnection(try AgentPlaces.standard(variable))
-  }
-
-  func ask<Result>(
-    _ request: AgentProtocol.Request, isWrite: Bool = false, within time: Duration? = nil,
-    on line: AgentLine<SecretBuffer>? = nil, _ put: (inout Writer) throws(ClientError) -> Void = { _ in },
-    answer: (inout Reader) throws(ClientError) -> Result
-  ) throws(ClientError) -> Result {
-    var writer = try Writer(request: request)
-    try put(&writer)
-    var result: Result?
-    try (line ?? self.line).exchange(writer, isWrite: isWrite, time) { (fields) throws(ClientError) in
-      result = try answer(&fields)
-    }
-    guard let result else { throw .malformed("there is no answer") }
-    return result
-  }
-
-  func pages<Element>(
-    _ request: AgentProtocol.Request, _ put: (inout Writer) throws(ClientError) -> Void,
-    element: (inout Reader) throws(ClientError) -> Element
-  ) throws(ClientError) -> [Element] {
-    var elements: [Element] = []
-    var writer = try Writer(request: request)
-    try put(&writer)
-    try line.exchange(writer, isWrite: false) { (fields) throws(ClientError) in
-      for _ in 0..<(try fields.count(ofAtLeast: 4)) { elements.append(try element(&fields)) }
-    }
-    return elements
   }
 }
 
@@ -106,7 +75,7 @@ extension AgentConnection {
 
   /// The agent's state.
   public func status() throws(ClientError) -> Status {
-    try ask(.status) { (fields) throws(ClientError) in try fields.status() }
+    try line.ask(.status) { (fields) throws(ClientError) in try fields.status() }
   }
 
   /// Whether the agent does not have the vault's key.
@@ -132,7 +101,7 @@ extension AgentConnection {
       case .identity(let secret): given[3] = secret
       }
     }
-    return try ask(.unlock, isWrite: true, within: .seconds(120)) { (writer) throws(ClientError) in
+    return try line.ask(.unlock, isWrite: true, within: .seconds(120)) { (writer) throws(ClientError) in
       for secret in given {
         try writer.put(secret != nil)
         if let secret { try writer.put(secret) }
@@ -145,7 +114,7 @@ extension AgentConnection {
   }
 
   /// Makes the agent wipe the vault's key.
-  public func lock() throws(ClientError) { try ask(.lock) { (_) throws(ClientError) in } }
+  public func lock() throws(ClientError) { try line.ask(.lock) { (_) throws(ClientError) in } }
 }
 
 extension WireReader where Failure == ClientError {

@@ -30,8 +30,6 @@ public enum AgentCredential: Sendable {
   case identity(SecretBuffer)
 }
 
-typealias Reader = WireReader<ClientError>
-typealias Writer = WireWriter<SecretBuffer>
 
 extension WireWriter where Memory == SecretBuffer {
   mutating func put(_ item: AgentItem) throws(ClientError) {
@@ -60,12 +58,5 @@ extension WireReader where Failure == ClientError {
     if try flag() { _ = try seconds() }
     for _ in 0..<(try count(ofAtLeast: 8)) { _ = (try text(), try text()) }
     return try secret()
-  }
-
-  /// An id, or none.
-  mutating func id() throws(ClientError) -> [UInt8]? {
-    let bytes = try plainBytes(limit: 16)
-    guard bytes.isEmpty || bytes.count == 16 else { throw .malformed("a vault's id has not 16 bytes") }
-    return bytes.isEmpty ? nil : bytes
   }
 }

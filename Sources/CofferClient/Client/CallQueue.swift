@@ -25,8 +25,7 @@ final class CallQueue: Sendable {
   /// Runs a call, or refuses it for want of a thread.
   private typealias Work = @Sendable (_ canRun: Bool) -> Void
   private struct State {
-    /// New calls, oldest first, and earlier ones, oldest last.
-    var later: [Work] = [], next: [Work] = []
+    var calls: [Work] = []
     var threads = 0
   }
   private let state = Mutex(State())
@@ -58,16 +57,17 @@ final class CallQueue: Sendable {
     }
   }
 
-  /// - Throws: the error of `body`; ``ClientError/Kind/cancelled`` once the task is cancelled. A call that has begun goes on
-  ///   without its task, and its answer is dropped.
+  /// - Throws: the error of `body`; ``ClientError/Kind/busy`` after 45 s behind other calls; ``ClientError/Kind/cancelled`` once
+  ///   the task is cancelled. A call that has begun goes on without its task, and its answer is dropped.
   func run<Value: Sendable>(_ body: @escaping @Sendable () throws(ClientError) -> Value) async throws(ClientError) -> Value {
-    let pending = Pending<Value>()
+    let pending = Pending<Value>(), limit = ContinuousClock.now + AgentLine<SecretBuffer>.usualAnswerTime
     let result = await withTaskCancellationHandler {
       await withCheckedContinuation { continuation in
         pending.begin(continuation)
         add { canRun in
           guard !pending.isDone else { return }
           guard canRun else { return pending.finish(.failure(.system(EAGAIN, "start a thread", place: "agent.sock"))) }
+          guard .now < limit else { return pending.finish(.failure(ClientError(.silent("agent.sock", "earlier calls wait")))) }
           do throws(ClientError) { pending.finish(.success(try body())) } catch { pending.finish(.failure(error)) }
         }
       }
@@ -79,7 +79,7 @@ final class CallQueue: Sendable {
 
   private func add(_ work: @escaping Work) {
     let needsThread = state.withLock { state in
-      state.later.append(work)
+      state.calls.append(work)
       guard state.threads < Self.most else { return false }
       state.threads += 1
       return true
@@ -89,17 +89,17 @@ final class CallQueue: Sendable {
       state.threads -= 1
       // Another thread takes them, if there is one.
       guard state.threads == 0 else { return [] }
-      defer { (state.later, state.next) = ([], []) }
-      return state.next + state.later
+      defer { state.calls = [] }
+      return state.calls
     }
     for work in refused { work(false) }
   }
 
   private func next() -> Work? {
     state.withLock { state in
-      if state.next.isEmpty { (state.next, state.later) = (state.later.reversed(), []) }
-      if state.next.isEmpty { state.threads -= 1 }
-      return state.next.popLast()
+      guard state.calls.isEmpty else { return state.calls.removeFirst() }
+      state.threads -= 1
+      return nil
     }
   }
 }

@@ -93,14 +93,38 @@ package final class AgentLine<Memory: WireMemory & ~Copyable>: Sendable {
     case garbled(Failing)
   }
 
-  /// Sends `request`, and passes each frame of the answer to `page`.
+  /// Asks for an answer of one frame. The arguments are those of ``exchange(_:isWrite:within:_:page:)``.
+  package func ask<Result>(
+    _ request: AgentProtocol.Request, isWrite: Bool = false, within time: Duration? = nil,
+    _ put: (inout WireWriter<Memory>) throws(Failing) -> Void = { _ in },
+    answer: (inout WireReader<Failing>) throws(Failing) -> Result
+  ) throws(Failing) -> Result {
+    var result: Result?
+    try exchange(request, isWrite: isWrite, within: time, put) { (fields) throws(Failing) in result = try answer(&fields) }
+    guard let result else { throw .malformed("there is no answer") }
+    return result
+  }
+
+  /// Asks for a list, and passes each element to `element`.
+  package func askForPages(
+    _ request: AgentProtocol.Request, isWrite: Bool = false, within time: Duration? = nil,
+    _ put: (inout WireWriter<Memory>) throws(Failing) -> Void, element: (inout WireReader<Failing>) throws(Failing) -> Void
+  ) throws(Failing) {
+    try exchange(request, isWrite: isWrite, within: time, put) { (fields) throws(Failing) in
+      for _ in 0..<(try fields.count(ofAtLeast: 1)) { try element(&fields) }
+    }
+  }
+
+  /// Sends `request` with the arguments that `put` writes, and passes each frame of the answer to `page`.
   ///
   /// - Throws: ``/CofferPlatform/StoreError/Kind/outcomeUnknown`` for a write that was sent, wholly or in part, but not answered.
-  package func exchange(
-    _ request: consuming WireWriter<Memory>, isWrite: Bool, _ time: Duration? = nil,
-    page: (inout WireReader<Failing>) throws(Failing) -> Void
+  private func exchange(
+    _ request: AgentProtocol.Request, isWrite: Bool, within time: Duration?,
+    _ put: (inout WireWriter<Memory>) throws(Failing) -> Void, page: (inout WireReader<Failing>) throws(Failing) -> Void
   ) throws(Failing) {
     let time = time ?? answerTime
+    var request = try WireWriter<Memory>(request: request)
+    try put(&request)
     var heard = false
     func hearPage(_ fields: inout WireReader<Failing>) throws(Failing) {
       heard = true
@@ -157,22 +181,30 @@ package final class AgentLine<Memory: WireMemory & ~Copyable>: Sendable {
       deadline = deadline ?? .now + Self.wholeAnswer
       bytes += answer.body.count
       guard bytes <= AgentProtocol.largestAnswer else { throw .garbled(.malformed("it has more pages than an agent sends")) }
-      var refusal: Failing?
-      do throws(Failing) {
-        let kind = try answer.answerKind()
-        refusal = try answer.arguments { (fields) throws(Failing) -> Failing? in
-          guard kind != .failed else { return Failing(try fields.wireError()) }
-          try page(&fields)
-          return nil
-        }
-        isLast = kind != .more
-      } catch { throw .garbled(error) }
-      guard let refusal else { continue }
-      // An error is a complete answer: the connection can be reused.
-      give(back: socket)
-      throw .refused(refusal)
+      do throws(Failure) { isLast = try read(answer, page) != .more } catch {
+        // An error is a complete answer: the connection can be reused.
+        if case .refused = error { give(back: socket) }
+        throw error
+      }
     }
     give(back: socket)
+  }
+
+  private func read(
+    _ answer: borrowing WireFrame<Memory>, _ page: (inout WireReader<Failing>) throws(Failing) -> Void
+  ) throws(Failure) -> AgentProtocol.Answer {
+    let (kind, refusal): (AgentProtocol.Answer, Failing?)
+    do throws(Failing) {
+      let answerKind = try answer.answerKind()
+      refusal = try answer.arguments { (fields) throws(Failing) -> Failing? in
+        guard answerKind != .failed else { return Failing(try fields.wireError()) }
+        try page(&fields)
+        return nil
+      }
+      kind = answerKind
+    } catch { throw .garbled(error) }
+    if let refusal { throw .refused(refusal) }
+    return kind
   }
 
   private func greet(on socket: borrowing LocalSocket) throws(Failing) {
@@ -186,32 +218,21 @@ package final class AgentLine<Memory: WireMemory & ~Copyable>: Sendable {
   }
 
   private func sendGreeting(on socket: borrowing LocalSocket) throws(TransportFailure) {
-    let writer: WireWriter<Memory>
-    do throws(Failing) { writer = try greetingFrame() } catch { throw .unmade(error) }
-    try writer.withFrame { (frame) throws(TransportFailure) in try socket.send(frame, within: Self.wholeMessage) }
-  }
-
-  private func greetingFrame() throws(Failing) -> WireWriter<Memory> {
-    var writer = try WireWriter<Memory>(request: .greet)
-    try greeting(&writer)
-    return writer
+    let request: WireWriter<Memory>
+    do throws(Failing) {
+      var writer = try WireWriter<Memory>(request: .greet)
+      try greeting(&writer)
+      request = writer
+    } catch { throw .unmade(error) }
+    try request.withFrame { (frame) throws(TransportFailure) in try socket.send(frame, within: Self.wholeMessage) }
   }
 
   private func hearGreeting(on socket: borrowing LocalSocket) throws(Failure) {
     let answer = try hear(on: socket, min(Self.greetingTime, answerTime))
     // An agent of another version refuses every request.
     do throws(Failing) { _ = try answer.kind() } catch { throw .refused(error) }
-    let refusal: Failing?
-    do throws(Failing) {
-      let kind = try answer.answerKind()
-      refusal = try answer.arguments { (fields) throws(Failing) -> Failing? in
-        if kind == .failed { return Failing(try fields.wireError()) }
-        // The highest call of the agent: a call above it is refused as unsupported.
-        _ = try fields.number(UInt8.self)
-        return nil
-      }
-    } catch { throw .garbled(error) }
-    if let refusal { throw .refused(refusal) }
+    // The highest call of the agent: a call above it is refused as unsupported.
+    _ = try read(answer) { (fields) throws(Failing) in _ = try fields.number(UInt8.self) }
   }
 
   private func hear(on socket: borrowing LocalSocket, _ time: Duration) throws(Failure) -> WireFrame<Memory> {

@@ -22,7 +22,7 @@ package struct LocalSocket: ~Copyable {
     into memory: Memory.Type, begins patience: Duration, whole: Duration
   ) throws(TransportFailure) -> Arrival<Memory> {
     var header: UInt32 = 0
-    guard try isReadable(until: .now + patience) else { return .silence }
+    guard try isReady(Int16(POLLIN), until: .now + patience) else { return .silence }
     let deadline = ContinuousClock.now + whole
     let got = try withUnsafeMutableBytes(of: &header) { (raw) throws(TransportFailure) in try fill(raw, deadline, mayEnd: true) }
     guard got else { return .closed }
@@ -67,7 +67,7 @@ package struct LocalSocket: ~Copyable {
         guard mayEnd, have == 0 else { throw .gone }
         return false
       } else if errno == EAGAIN || errno == EWOULDBLOCK {
-        guard try isReadable(until: deadline) else { throw .slow }
+        guard try isReady(Int16(POLLIN), until: deadline) else { throw .slow }
       } else if errno == ECONNRESET {
         guard mayEnd, have == 0 else { throw .gone }
         return false
@@ -118,10 +118,6 @@ package struct LocalSocket: ~Copyable {
   package static func isDeserted(_ descriptor: Int32) -> Bool {
     var waiting = pollfd(fd: descriptor, events: 0, revents: 0)
     return poll(&waiting, 1, 0) > 0 && waiting.revents & Int16(POLLHUP | POLLERR) != 0
-  }
-
-  private func isReadable(until deadline: ContinuousClock.Instant) throws(TransportFailure) -> Bool {
-    try isReady(Int16(POLLIN), until: deadline)
   }
 
   private func isReady(_ events: Int16, until deadline: ContinuousClock.Instant) throws(TransportFailure) -> Bool {

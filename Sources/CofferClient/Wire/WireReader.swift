@@ -91,6 +91,13 @@ package struct WireReader<Failure: WireFailure> {
     return Array(raw)
   }
 
+  /// A vault's id, or none.
+  package mutating func id() throws(Failure) -> [UInt8]? {
+    let bytes = try plainBytes(limit: 16)
+    guard bytes.isEmpty || bytes.count == 16 else { throw .malformed("a vault's id has not 16 bytes") }
+    return bytes.isEmpty ? nil : bytes
+  }
+
   /// Seconds since 1970.
   package mutating func seconds() throws(Failure) -> Double {
     let seconds = Double(bitPattern: try number(UInt64.self))

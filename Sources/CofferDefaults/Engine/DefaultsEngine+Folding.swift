@@ -1,7 +1,5 @@
 internal import CofferPlatform
-internal import CofferStorage
 internal import Synchronization
-internal import SystemPackage
 
 /// The right to fold: a lock that is always taken before the writers' lock. Only its holder syncs the journal, begins an epoch,
 /// replaces the list, and decides batches of other stores, so that writers wait for none of that.

@@ -1,7 +1,5 @@
 internal import CofferPlatform
-internal import CofferStorage
 internal import Synchronization
-internal import SystemPackage
 
 extension DefaultsEngine {
   /// Runs `body` as the only writer of all processes.

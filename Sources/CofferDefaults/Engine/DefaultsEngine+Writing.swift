@@ -1,7 +1,6 @@
 internal import CofferPlatform
 internal import CofferStorage
 internal import Synchronization
-internal import SystemPackage
 
 // Every write takes the lock, catches up, drops changes without effect, and appends one record.
 extension DefaultsEngine {

@@ -1,6 +1,5 @@
 internal import CofferPlatform
 internal import CofferStorage
-internal import FoundationEssentials
 internal import Synchronization
 internal import SystemPackage
 

@@ -2,7 +2,6 @@ internal import CofferPlatform
 internal import CofferStorage
 internal import Dispatch
 internal import Synchronization
-internal import SystemPackage
 
 /// Reports every change of a domain's stored values, under the names in the file.
 final class EngineObservation: Sendable {

@@ -1,4 +1,3 @@
-internal import CofferPlatform
 internal import CofferStorage
 
 /// A process's knowledge of a domain: the list's values with the journal's changes applied.

@@ -1,8 +1,6 @@
 internal import CofferPlatform
-internal import CofferStorage
 internal import Dispatch
 internal import Synchronization
-internal import SystemPackage
 
 /// Folds a domain after a pause in writes, so that Foundation and editors see a change within a second.
 final class IdleFold: Sendable {

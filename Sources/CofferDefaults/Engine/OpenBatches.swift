@@ -1,5 +1,4 @@
 internal import CofferPlatform
-internal import CofferStorage
 internal import SystemPackage
 
 /// The batches in the journal's records: open ones, and committed ones that another store may still remember.

@@ -1,7 +1,6 @@
 internal import CofferPlatform
 internal import CofferStorage
 internal import Synchronization
-internal import SystemPackage
 
 /// Batches that depend on another store's decision.
 struct PreparedBatches {

@@ -1,7 +1,6 @@
 internal import CofferPlatform
 internal import CofferStorage
 internal import Synchronization
-internal import SystemPackage
 
 /// Follows a journal whose name was removed, given to another file or overwritten, and a list whose links lead elsewhere.
 ///

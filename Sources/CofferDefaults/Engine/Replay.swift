@@ -1,7 +1,5 @@
 internal import CofferPlatform
-internal import CofferStorage
 internal import Synchronization
-internal import SystemPackage
 
 /// Applies the journal's records to the known values, without the file's lock.
 struct Replay {

@@ -1,5 +1,4 @@
 internal import CofferPlatform
-internal import CofferStorage
 internal import Synchronization
 
 /// Waits as long as the file's lock does. A thread without a turn gets the error on time, without waiting for those before

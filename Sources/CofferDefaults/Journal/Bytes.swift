@@ -1,5 +1,4 @@
 internal import CofferPlatform
-internal import CofferStorage
 
 /// The owner of the memory has measured it.
 struct ByteWriter {

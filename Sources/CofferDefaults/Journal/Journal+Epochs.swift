@@ -1,6 +1,4 @@
 internal import CofferPlatform
-internal import CofferStorage
-internal import SystemPackage
 
 /// The end of some records of an epoch, and the last of them.
 struct JournalMark {

@@ -1,5 +1,4 @@
 internal import CofferPlatform
-internal import CofferStorage
 internal import Synchronization
 internal import SystemPackage
 

@@ -1,6 +1,4 @@
 internal import CofferPlatform
-internal import CofferStorage
-internal import SystemPackage
 
 // The caller holds the lock, or for ``synchronize()`` the right to fold.
 extension Journal {

@@ -1,5 +1,3 @@
-internal import CofferPlatform
-internal import CofferStorage
 internal import FoundationEssentials
 
 /// The word that a reader decides on: epoch and committed end of the journal, replaced in a single store.

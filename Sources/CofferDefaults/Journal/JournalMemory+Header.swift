@@ -1,6 +1,4 @@
 internal import CofferPlatform
-internal import CofferStorage
-internal import SystemPackage
 
 enum JournalUse: UInt32 {
   case current = 0

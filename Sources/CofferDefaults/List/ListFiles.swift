@@ -1,5 +1,4 @@
 internal import CofferPlatform
-internal import CofferStorage
 internal import SystemPackage
 
 /// A domain's property list and the hidden files beside it. Links are resolved first: a linked list stays a link, and all its

@@ -1,6 +1,4 @@
 internal import CofferPlatform
-internal import CofferStorage
-internal import FoundationEssentials
 
 struct ListFingerprint: Equatable {
   /// Inode, modification time in nanoseconds, size. All are zero without a file.

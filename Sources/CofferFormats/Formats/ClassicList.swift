@@ -1,4 +1,3 @@
-internal import CofferPlatform
 package import CofferStorage
 internal import CofferTerminal
 internal import FoundationEssentials

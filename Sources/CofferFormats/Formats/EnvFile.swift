@@ -1,6 +1,5 @@
 internal import CofferPlatform
 package import CofferStorage
-internal import CofferTerminal
 
 /// Reads an environment file in place: its values may be secrets, and go straight to guarded memory.
 ///

@@ -1,6 +1,5 @@
 package import CofferMemory
 internal import CofferStorage
-internal import CofferTerminal
 
 /// The passwords in docker's and podman's `config.json` and `auth.json`.
 ///

@@ -1,6 +1,5 @@
 package import Coffer
 internal import CofferMemory
-internal import CofferPlatform
 internal import CofferStorage
 internal import CofferTerminal
 internal import FoundationEssentials

@@ -1,6 +1,5 @@
 package import CofferMemory
 internal import CofferStorage
-internal import CofferTerminal
 
 /// `.netrc`: passwords by machine, for curl, ftp and others.
 ///

@@ -1,7 +1,5 @@
 package import Coffer
-internal import CofferPlatform
 package import CofferStorage
-internal import CofferTerminal
 internal import FoundationEssentials
 
 /// `export.data` of a 1Password archive (`.1pux`).

@@ -1,7 +1,6 @@
 internal import CofferMemory
 internal import CofferPlatform
 internal import CofferStorage
-internal import CofferTerminal
 
 /// Reads XML in place, one element after the other: a secret text goes straight to guarded memory.
 ///

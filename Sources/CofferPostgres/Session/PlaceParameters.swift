@@ -1,5 +1,3 @@
-internal import CofferPlatform
-
 /// The hosts and the database of a place.
 ///
 /// Source: libpq, "Specifying Multiple Hosts": lists with commas; one port may serve all.

@@ -1,5 +1,4 @@
 internal import CofferPlatform
-internal import CofferVault
 
 extension PostgresConnection {
   /// Ends a failed transaction. If that fails too, the connection is given up, and the server rolls back.

@@ -1,6 +1,5 @@
 internal import CCofferLibraries
 internal import CofferPlatform
-internal import CofferVault
 
 /// A connection in pipeline mode: ``answers(doing:until:)`` sends the queued statements, and waits for their answers. Every
 /// wait is limited. Used from one thread at a time.

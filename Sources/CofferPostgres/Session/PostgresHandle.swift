@@ -1,6 +1,5 @@
 internal import CCofferLibraries
 internal import CofferPlatform
-internal import CofferVault
 
 /// A connection of libpq, freed with this value. A forked child leaves it alone: its parent uses the same socket.
 struct PostgresHandle: ~Copyable {

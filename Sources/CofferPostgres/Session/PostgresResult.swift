@@ -1,6 +1,5 @@
 internal import CCofferLibraries
 internal import CofferPlatform
-internal import CofferVault
 
 /// The rows of an answer, held by libpq. Lent bytes live as long as this object.
 ///

@@ -1,5 +1,4 @@
 internal import CofferPlatform
-internal import CofferVault
 
 /// A connection to a place's server, with a vault's settings, remade after a loss.
 final class PostgresSession {

@@ -2,7 +2,6 @@ internal import CofferMemory
 public import CofferPlatform
 internal import CofferStorage
 public import CofferVault
-internal import FoundationEssentials
 
 /// The contents of another provider of secrets on the session's bus, such as gnome-keyring or KWallet.
 ///

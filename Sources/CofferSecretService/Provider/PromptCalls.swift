@@ -1,5 +1,4 @@
 internal import CofferAgent
-internal import CofferPlatform
 internal import Dispatch
 
 /// A client's prompt for an unlock.

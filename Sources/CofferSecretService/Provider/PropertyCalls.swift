@@ -1,5 +1,3 @@
-internal import CofferPlatform
-
 /// Answers org.freedesktop.DBus.Properties and Introspectable.
 final class PropertyCalls {
   private unowned let service: ServiceLoop

@@ -1,5 +1,4 @@
 public import CofferPlatform
-internal import CofferAgent
 internal import Synchronization
 
 /// `org.freedesktop.secrets` on the session's bus: programs without support for Coffer keep their secrets in its vault.

@@ -1,7 +1,6 @@
 internal import CofferAgent
 internal import CofferPlatform
 internal import Dispatch
-internal import Synchronization
 
 /// A call in progress.
 final class Call {

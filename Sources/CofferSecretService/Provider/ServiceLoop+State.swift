@@ -1,5 +1,4 @@
 internal import CofferAgent
-internal import CofferPlatform
 internal import Dispatch
 
 // The knowledge of the vault, which others change too.

@@ -1,7 +1,6 @@
 internal import CofferAgent
 internal import CofferPlatform
 internal import Dispatch
-internal import Synchronization
 
 /// The service on its bus: one thread reads and answers messages, and a queue asks the agent, so that a waiting client
 /// delays no other.

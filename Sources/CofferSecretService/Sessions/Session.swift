@@ -1,5 +1,4 @@
 internal import CofferMemory
-internal import CofferPlatform
 internal import CofferStorage
 
 /// A client's exchange of secrets: `(oayays)` on the bus, the session, parameters, the value and its content type.

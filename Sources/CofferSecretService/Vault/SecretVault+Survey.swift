@@ -1,6 +1,5 @@
 internal import CofferAgent
 internal import CofferPlatform
-internal import CofferStorage
 internal import CofferVault
 internal import Synchronization
 

@@ -1,5 +1,3 @@
-internal import CofferStorage
-internal import CofferVault
 internal import FoundationEssentials
 
 /// An item as seen by clients, without its secret.

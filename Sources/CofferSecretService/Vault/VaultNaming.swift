@@ -1,4 +1,3 @@
-internal import CofferStorage
 internal import CofferVault
 internal import FoundationEssentials
 

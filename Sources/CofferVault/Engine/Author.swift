@@ -1,7 +1,6 @@
 package import CofferPlatform
 internal import CofferStorage
 internal import CofferVaultFormat
-internal import CofferVaultRows
 
 package struct Author: Sendable, Equatable {
   let user: UInt32

@@ -1,9 +1,7 @@
 internal import CofferPlatform
 internal import CofferStorage
 internal import CofferVaultFormat
-internal import CofferVaultRows
 internal import FoundationEssentials
-internal import SystemPackage
 
 extension ItemHistory {
   func revert(

@@ -1,10 +1,7 @@
-internal import CofferMemory
 internal import CofferPlatform
 internal import CofferStorage
 internal import CofferVaultFormat
 internal import CofferVaultRows
-internal import FoundationEssentials
-internal import SystemPackage
 
 struct ItemHistory {
   let items: ItemTable
@@ -138,9 +135,7 @@ struct ItemHistory {
     for kind in [RecordKind.former, .deleted] {
       let index = address(name, kind, revision).index(view.keys)
       guard let id = try view.list(of: RecordTable.old.bucket(of: index)).record(at: index) else { continue }
-      let record = try view.withRow(index, id, in: .old, .all) { (row) throws(StoreError) in
-        try view.checked { () throws(FormatError) in try row.open(keys: view.keys) }
-      }
+      let record = try view.open(index, id, in: .old)
       guard !isOver(record.meta.deletion) else { continue }
       return record
     }
@@ -190,8 +185,6 @@ struct ItemHistory {
     guard let id = try records.list(of: bucket, change).record(at: note.index) else {
       throw StoredParts.tampered("a record that should exist is missing", view.place)
     }
-    return try view.withRow(note.index, id, in: .old, .metadata) { (row) throws(StoreError) in
-      try view.checked { () throws(FormatError) in try row.openMeta(keys: view.keys) }
-    }
+    return try view.openMeta(note.index, id, in: .old)
   }
 }

@@ -1,7 +1,6 @@
 internal import CofferPlatform
 internal import CofferStorage
 internal import CofferVaultFormat
-internal import CofferVaultRows
 
 /// The cached descriptions of an open vault's items. Those of a bucket are valid until its verified digest changes. Wiped
 /// with the open vault.

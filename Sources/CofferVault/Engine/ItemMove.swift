@@ -1,10 +1,9 @@
-internal import CofferMemory
 internal import CofferPlatform
 internal import CofferStorage
 internal import CofferVaultFormat
 internal import CofferVaultRows
-internal import SystemPackage
 
+/// Changes of names and descriptions, which leave the values.
 struct ItemMove {
   let items: ItemTable
   private var view: VerifiedView { items.view }
@@ -22,7 +21,7 @@ struct ItemMove {
     }
     let from = items.index(of: name)
     guard try records.touch(items.bucket(of: from), change).record(at: from) != nil else {
-      throw StoreError(.notFound, "there is no such item", place: view.place.description, cure: "list the items")
+      throw missing
     }
     let taken = try items.target(new, &change).old
     try items.require(condition, of: taken.map(items.item))
@@ -44,9 +43,7 @@ struct ItemMove {
     guard let id = try records.touch(items.bucket(of: from), change).record(at: from) else {
       throw StoredParts.tampered("a record that should exist is missing", view.place)
     }
-    let record = try view.withRow(from, id, .all) { (row) throws(StoreError) in
-      try view.checked { () throws(FormatError) in try row.open(keys: view.keys) }
-    }
+    let record = try view.open(from, id)
     let past = try history.past(of: record.meta, at: from, &change)
     var meta = record.meta
     // A field that moves with its item keeps its own name.
@@ -68,8 +65,31 @@ struct ItemMove {
     guard let id = try records.touch(items.bucket(of: index), change).record(at: index) else {
       throw StoredParts.tampered("a record that should exist is missing", view.place)
     }
-    return try view.withRow(index, id, .metadata) { (row) throws(StoreError) in
-      try view.checked { () throws(FormatError) in try row.openMeta(keys: view.keys).name }
+    return try view.openMeta(index, id).name
+  }
+
+  func describe(
+    _ name: ItemName, as metadata: ItemMetadata, if condition: WriteCondition, keeping: Int?, _ change: inout Change
+  ) throws(StoreError) -> VaultItem {
+    try RecordLimits.check(metadata)
+    let target = try items.target(name, &change)
+    try items.require(condition, of: target.old.map(items.item))
+    guard let id = try records.touch(items.bucket(of: target.index), change).record(at: target.index) else {
+      throw missing
     }
+    let record = try view.open(target.index, id)
+    var meta = record.meta
+    meta.take(metadata)
+    meta.modified = view.now
+    if let keeping { meta.history = try RecordLimits.history(keeping) }
+    if keeping == 0 { change.removesForGood = true }
+    switch record.value {
+    case .some(let value): return items.item(try items.store(meta, value, at: target, &change))
+    case .none: throw ItemTable.withoutValue(name, view.place)
+    }
+  }
+
+  private var missing: StoreError {
+    StoreError(.notFound, "there is no such item", place: view.place.description, cure: "list the items")
   }
 }

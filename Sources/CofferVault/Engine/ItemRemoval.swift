@@ -1,7 +1,6 @@
 internal import CofferPlatform
 internal import CofferStorage
 internal import CofferVaultFormat
-internal import CofferVaultRows
 internal import FoundationEssentials
 
 struct ItemRemoval {

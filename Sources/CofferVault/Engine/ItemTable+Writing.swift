@@ -2,9 +2,6 @@ internal import CofferMemory
 internal import CofferPlatform
 internal import CofferStorage
 internal import CofferVaultFormat
-internal import CofferVaultRows
-internal import FoundationEssentials
-internal import SystemPackage
 
 extension ItemTable {
   struct Target {

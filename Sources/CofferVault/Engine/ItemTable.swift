@@ -1,9 +1,7 @@
-internal import CofferMemory
 internal import CofferPlatform
 internal import CofferStorage
 internal import CofferVaultFormat
 internal import CofferVaultRows
-internal import SystemPackage
 
 /// The items of a vault, by name. Called within a transaction, which gathers its changes in its ``Change``.
 struct ItemTable {
@@ -12,7 +10,6 @@ struct ItemTable {
   var history: ItemHistory { ItemHistory(items: self) }
   var removals: ItemRemoval { ItemRemoval(items: self) }
   var moves: ItemMove { ItemMove(items: self) }
-  var describing: ItemDescribing { ItemDescribing(items: self) }
   var transfer: ItemTransfer { ItemTransfer(items: self) }
 
   /// A day in milliseconds, because clocks drift and are set by hand.
@@ -58,9 +55,7 @@ struct ItemTable {
 
   func record(_ name: ItemName) throws(StoreError) -> OpenRecord? {
     guard let entry = try find(name) else { return nil }
-    return try view.withRow(entry.index, entry.id, .all) { (row) throws(StoreError) in
-      try view.checked { () throws(FormatError) in try row.open(keys: view.keys) }
-    }
+    return try view.open(entry.index, entry.id)
   }
 
   /// - Parameter mostBytes: the limit for all values together.
@@ -92,9 +87,7 @@ struct ItemTable {
     try view.scanning(.present, .metadata) { () throws(StoreError) in
       for bucket in view.tree.filled(.present) {
         for entry in try view.list(of: bucket).entries {
-          let meta = try view.withRow(entry.index, entry.id, .metadata) { (row) throws(StoreError) in
-            try view.checked { () throws(FormatError) in try row.openMeta(keys: view.keys) }
-          }
+          let meta = try view.openMeta(entry.index, entry.id)
           guard meta.isItem || (withFields && meta.kind == .present) else { continue }
           if let service, !meta.service.hasSameBytes(as: service) { continue }
           items.append(item(meta))
@@ -110,9 +103,7 @@ struct ItemTable {
     for note in try records.notes(of: index(of: name.item), in: .present, &none) {
       let bucket = bucket(of: note.index)
       guard let id = try view.list(of: bucket).record(at: note.index) else { continue }
-      let meta = try view.withRow(note.index, id, .metadata) { (row) throws(StoreError) in
-        try view.checked { () throws(FormatError) in try row.openMeta(keys: view.keys) }
-      }
+      let meta = try view.openMeta(note.index, id)
       fields.append(item(meta))
     }
     return Self.sorted(fields)
@@ -133,9 +124,7 @@ struct ItemTable {
   /// The name of a current record, or of a previous version still kept.
   func name(ofRecordAt index: RecordIndex) throws(StoreError) -> ItemName? {
     if let id = try view.list(of: bucket(of: index)).record(at: index) {
-      return try view.withRow(index, id, .metadata) { (row) throws(StoreError) in
-        try view.checked { () throws(FormatError) in try row.openMeta(keys: view.keys).name }
-      }
+      return try view.openMeta(index, id).name
     }
     var none = Change()
     let past = try records.notes(inBucket: RecordTable.old.bucket(of: index), lenient: true, &none)

@@ -2,7 +2,6 @@ internal import CofferPlatform
 internal import CofferStorage
 internal import CofferVaultFormat
 internal import CofferVaultRows
-internal import SystemPackage
 
 /// An opened header with a proven key, and everything needed for the next header. The rest of its vault may be gone.
 struct KnownHeader: ~Copyable {

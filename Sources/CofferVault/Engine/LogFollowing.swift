@@ -1,6 +1,5 @@
 internal import CofferPlatform
 internal import CofferVaultFormat
-internal import CofferVaultRows
 
 /// Follows a few foreign commits through the changes in the log, to read few of a server's rows.
 ///

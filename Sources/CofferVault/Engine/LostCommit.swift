@@ -1,7 +1,6 @@
 internal import CofferPlatform
 internal import CofferStorage
 internal import CofferVaultFormat
-internal import CofferVaultRows
 
 /// A commit of an open vault that a server did not answer.
 struct LostCommit {

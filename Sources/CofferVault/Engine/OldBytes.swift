@@ -1,7 +1,5 @@
 internal import CofferPlatform
-internal import CofferStorage
 internal import CofferVaultFormat
-internal import CofferVaultRows
 
 /// Removes bytes from a vault's file that no read returns but an older or the current key opens.
 ///

@@ -2,7 +2,6 @@ internal import CofferPlatform
 internal import CofferStorage
 internal import CofferVaultFormat
 internal import CofferVaultRows
-internal import SystemPackage
 
 // Commits that change more than items.
 extension OpenVault {

@@ -3,7 +3,6 @@ internal import CofferStorage
 internal import CofferVaultFormat
 internal import CofferVaultRows
 internal import FoundationEssentials
-internal import SystemPackage
 
 /// A vault with its keys, and the transactions over its verified state. Not Sendable: ``VaultCore`` admits one thread at a
 /// time.

@@ -1,7 +1,4 @@
 internal import CofferPlatform
-internal import CofferStorage
-internal import CofferVaultFormat
-internal import CofferVaultRows
 internal import SystemPackage
 
 /// A user's turn to run Argon2id: ten shells unlocking at once would take ten times its memory, and the kernel would kill

@@ -1,6 +1,5 @@
 internal import CofferStorage
 internal import CofferVaultFormat
-internal import CofferVaultRows
 
 /// A record that the item's name alone does not find: a field, or a previous version. Made by opening every description of a
 /// bucket once; valid until the bucket's digest changes.

@@ -1,8 +1,6 @@
-internal import CofferMemory
 internal import CofferPlatform
 internal import CofferStorage
 internal import CofferVaultFormat
-internal import CofferVaultRows
 
 /// Called within a transaction, which gathers its changes in its ``Change``.
 struct RecordSet {

@@ -1,6 +1,5 @@
 internal import CofferPlatform
 internal import CofferStorage
-internal import CofferVaultFormat
 internal import CofferVaultRows
 
 extension Restoration {

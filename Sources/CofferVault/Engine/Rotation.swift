@@ -1,10 +1,7 @@
-internal import CofferMemory
 internal import CofferPlatform
 internal import CofferStorage
 internal import CofferVaultFormat
 internal import CofferVaultRows
-internal import FoundationEssentials
-internal import SystemPackage
 
 struct Rotation {
   let view: VerifiedView

@@ -2,8 +2,6 @@ internal import CofferMemory
 package import CofferPlatform
 internal import CofferStorage
 internal import CofferVaultFormat
-internal import CofferVaultRows
-internal import SystemPackage
 
 /// The slots of a vault, and the header for a plan. Changes nothing.
 final class SlotTable {

@@ -3,7 +3,6 @@ internal import CofferStorage
 internal import CofferVaultFormat
 internal import CofferVaultRows
 internal import Synchronization
-internal import SystemPackage
 
 /// Admits one thread at a time to an open vault, and none once closed. ``read(about:_:)`` and ``write(about:with:_:)`` run
 /// one transaction each, over a current, verified state.

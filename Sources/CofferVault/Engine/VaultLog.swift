@@ -1,8 +1,6 @@
 internal import CofferPlatform
-internal import CofferStorage
 internal import CofferVaultFormat
 internal import CofferVaultRows
-internal import SystemPackage
 
 /// The log of a vault: a chain of sealed rows that ends at the head in the vault's state.
 final class VaultLog {

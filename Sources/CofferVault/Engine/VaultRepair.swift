@@ -3,7 +3,6 @@ internal import CofferStorage
 internal import CofferVaultFormat
 internal import CofferVaultRows
 internal import FoundationEssentials
-internal import SystemPackage
 
 /// A repair of a vault whose slot is open. Writes only parts that the key has opened.
 final class VaultRepair {

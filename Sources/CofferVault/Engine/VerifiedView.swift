@@ -1,10 +1,7 @@
-internal import CofferMemory
 internal import CofferPlatform
-internal import CofferStorage
 internal import CofferVaultFormat
 internal import CofferVaultRows
 internal import FoundationEssentials
-internal import SystemPackage
 
 /// The verified parts of a vault: header, keys, state, and the digests and lists under the state's root. Only ``refresh()``
 /// and commits of this process change it.
@@ -226,6 +223,18 @@ final class VerifiedView {
     let result = try body()
     try database.expect(.single)
     return result
+  }
+
+  func open(_ index: RecordIndex, _ id: RecordID, in table: RecordTable = .present) throws(StoreError) -> OpenRecord {
+    try withRow(index, id, in: table, .all) { (row) throws(StoreError) in
+      try checked { () throws(FormatError) in try row.open(keys: keys) }
+    }
+  }
+
+  func openMeta(_ index: RecordIndex, _ id: RecordID, in table: RecordTable = .present) throws(StoreError) -> RecordMeta {
+    try withRow(index, id, in: table, .metadata) { (row) throws(StoreError) in
+      try checked { () throws(FormatError) in try row.openMeta(keys: keys) }
+    }
   }
 
   func withRow<Result: ~Copyable>(

@@ -2,7 +2,6 @@ internal import CofferMemory
 package import CofferPlatform
 internal import CofferStorage
 internal import CofferVaultFormat
-internal import CofferVaultRows
 
 /// The descriptions of many items, by name, in guarded memory, encoded as they are sealed. An item is decoded on request, so
 /// a reader of few items holds little more than those.

@@ -1,6 +1,4 @@
-internal import CofferStorage
 internal import CofferVaultFormat
-internal import CofferVaultRows
 
 /// Conditions on the descriptions of items. All given ones must hold, except for items with the mark ``besides``.
 package struct ItemQuery: Sendable, Equatable {

@@ -1,6 +1,5 @@
 internal import CofferPlatform
 internal import CofferVaultFormat
-internal import CofferVaultRows
 
 struct MergeDeletions {
   private struct Deletion {

@@ -1,7 +1,4 @@
-internal import CofferPlatform
-internal import CofferStorage
 internal import CofferVaultFormat
-internal import CofferVaultRows
 
 struct NameClaim {
   let pair: Int

@@ -1,8 +1,4 @@
-internal import CofferMemory
-internal import CofferPlatform
-internal import CofferStorage
 internal import CofferVaultFormat
-internal import CofferVaultRows
 
 /// The order of two versions by age. Both vaults get the same answer.
 extension OpenRecord {

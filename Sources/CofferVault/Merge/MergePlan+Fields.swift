@@ -1,7 +1,5 @@
 internal import CofferPlatform
-internal import CofferStorage
 internal import CofferVaultFormat
-internal import CofferVaultRows
 
 extension MergePlan {
   mutating func addFields(_ own: MergeRecord?, _ other: MergeRecord, to group: inout MergeGroup) throws(StoreError) {

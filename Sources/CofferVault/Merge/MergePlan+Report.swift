@@ -1,6 +1,3 @@
-internal import CofferVaultFormat
-internal import CofferVaultRows
-
 extension MergePlan {
   mutating func noteLeftOut(_ pair: MergePair) {
     guard let other = pair.theirs, let reason = other.exclusion ?? pair.ours?.exclusion else { return }

@@ -1,7 +1,6 @@
 internal import CofferPlatform
 internal import CofferStorage
 internal import CofferVaultFormat
-internal import CofferVaultRows
 
 extension MergePlan {
   /// The content that stays. If only one vault knows the other's content, it has continued from that, whatever its clock

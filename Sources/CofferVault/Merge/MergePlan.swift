@@ -1,7 +1,5 @@
 internal import CofferPlatform
-internal import CofferStorage
 internal import CofferVaultFormat
-internal import CofferVaultRows
 
 struct MergePlan {
   /// The minimum number of previous versions that a written record keeps; nil for as many as on either side.

@@ -1,5 +1,4 @@
 internal import CofferVaultFormat
-internal import CofferVaultRows
 
 /// The effects of a merge, made or planned. Omits the fields of a new or deleted item.
 public struct MergeReport: Sendable, Equatable {

@@ -1,6 +1,5 @@
 internal import CofferStorage
 internal import CofferVaultFormat
-internal import CofferVaultRows
 
 struct MergeRecord {
   let id: ItemID
@@ -39,9 +38,7 @@ struct MergeSide {
     let view = items.view
     for bucket in RecordTable.present.buckets where view.tree.digests[bucket] != .zero {
       for entry in try view.list(of: bucket).entries {
-        let meta = try view.withRow(entry.index, entry.id, .metadata) { (row) throws(StoreError) in
-          try view.checked { () throws(FormatError) in try row.openMeta(keys: view.keys) }
-        }
+        let meta = try view.openMeta(entry.index, entry.id)
         guard meta.kind == .present else { continue }
         let record = MergeRecord(meta, at: entry.index, exclusion: Self.exclusion(meta, items.item(meta), isLeftOut))
         if meta.field.isEmpty {

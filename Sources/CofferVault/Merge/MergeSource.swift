@@ -1,4 +1,3 @@
-internal import CofferMemory
 internal import CofferStorage
 internal import CofferVaultFormat
 internal import CofferVaultRows
@@ -29,17 +28,13 @@ struct MergeSource {
   func open(_ change: borrowing Change) throws(StoreError) -> OpenRecord {
     let view = items.view
     if let row { return try view.checked { () throws(FormatError) in try row.open(in: table, keys: view.keys) } }
-    return try view.withRow(index, id(change), in: table, .all) { (row) throws(StoreError) in
-      try view.checked { () throws(FormatError) in try row.open(keys: view.keys) }
-    }
+    return try view.open(index, id(change), in: table)
   }
 
   func meta(_ change: borrowing Change) throws(StoreError) -> RecordMeta {
     guard row == nil else { return try open(change).meta }
     let view = items.view
-    return try view.withRow(index, id(change), in: table, .metadata) { (row) throws(StoreError) in
-      try view.checked { () throws(FormatError) in try row.openMeta(keys: view.keys) }
-    }
+    return try view.openMeta(index, id(change), in: table)
   }
 
   /// The same with its row in memory, for use after its removal.

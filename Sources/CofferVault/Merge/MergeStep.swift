@@ -1,5 +1,4 @@
 internal import CofferVaultFormat
-internal import CofferVaultRows
 
 /// A merge's change to one record of this vault.
 struct MergeStep {

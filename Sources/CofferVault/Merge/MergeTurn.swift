@@ -1,6 +1,4 @@
 internal import CofferPlatform
-internal import CofferVaultFormat
-internal import CofferVaultRows
 internal import Synchronization
 
 /// One merge at a time in a process: two that took two vaults in opposite order would deadlock.

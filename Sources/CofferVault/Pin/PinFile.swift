@@ -1,7 +1,5 @@
 internal import CofferPlatform
-internal import CofferStorage
 internal import CofferVaultFormat
-internal import CofferVaultRows
 internal import SystemPackage
 
 /// An open `id-` or `mi-` file of two records. The valid one with the higher generation counts; the other is written next.

@@ -1,8 +1,6 @@
 internal import CofferPlatform
-internal import CofferStorage
 internal import CofferVaultFormat
 internal import CofferVaultRows
-internal import SystemPackage
 
 extension VaultState {
   var mark: PinRecord.Mark { PinRecord.Mark(generation: generation, commit: commit) }

@@ -1,5 +1,4 @@
 internal import CofferPlatform
-internal import CofferStorage
 internal import CofferVaultFormat
 internal import CofferVaultRows
 internal import SystemPackage

@@ -1,6 +1,5 @@
 public import CofferStorage
 internal import CofferVaultFormat
-internal import CofferVaultRows
 public import FoundationEssentials
 
 /// An item from another vault or program, for an import.

@@ -1,5 +1,3 @@
-internal import CofferVaultFormat
-internal import CofferVaultRows
 package import Logging
 internal import Synchronization
 

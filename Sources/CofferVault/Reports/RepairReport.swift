@@ -1,4 +1,3 @@
-internal import CofferVaultFormat
 internal import CofferVaultRows
 
 /// The findings and effects of a repair.

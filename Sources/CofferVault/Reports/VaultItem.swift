@@ -1,6 +1,5 @@
 public import CofferStorage
 internal import CofferVaultFormat
-internal import CofferVaultRows
 public import FoundationEssentials
 
 /// An item without its value, which a listing never opens.

@@ -1,5 +1,4 @@
 internal import CofferVaultFormat
-internal import CofferVaultRows
 public import FoundationEssentials
 
 /// An entry of a vault's log: who, when and what, never a value.

@@ -1,7 +1,5 @@
 public import CofferPlatform
-internal import CofferStorage
 internal import CofferVaultFormat
-internal import CofferVaultRows
 public import SystemPackage
 
 /// Options for opening a vault.

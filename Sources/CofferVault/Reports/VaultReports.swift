@@ -1,7 +1,5 @@
-internal import CofferPlatform
 internal import CofferStorage
 internal import CofferVaultFormat
-internal import CofferVaultRows
 public import FoundationEssentials
 
 /// The result of ``UnlockedVault/verify(progress:)``.

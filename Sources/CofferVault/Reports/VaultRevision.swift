@@ -1,5 +1,3 @@
-internal import CofferVaultFormat
-internal import CofferVaultRows
 public import FoundationEssentials
 
 /// A current, previous or deleted version of an item or field.

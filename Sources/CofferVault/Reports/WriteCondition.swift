@@ -1,5 +1,3 @@
-internal import CofferVaultFormat
-internal import CofferVaultRows
 public import FoundationEssentials
 
 /// A condition for a write.

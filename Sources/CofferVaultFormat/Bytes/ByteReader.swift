@@ -1,5 +1,3 @@
-internal import CofferMemory
-
 /// A cursor over the bytes of one part of a vault. Every read checks its bounds; ``end()`` rejects remaining bytes.
 package struct ByteReader {
   private let bytes: UnsafeRawBufferPointer

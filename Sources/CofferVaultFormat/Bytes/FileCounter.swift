@@ -1,5 +1,3 @@
-internal import CofferStorage
-
 /// The eight-byte numbers in a vault, a pin or a log row: generations, epochs, revisions, counts, places in the log and
 /// times.
 ///

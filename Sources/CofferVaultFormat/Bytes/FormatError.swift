@@ -1,6 +1,5 @@
 package import CofferMemory
 package import CofferPlatform
-internal import CofferStorage
 
 /// Why bytes of a vault were rejected. Names the part, never its content.
 package enum FormatError: Error, Equatable {

@@ -1,5 +1,4 @@
 internal import CCofferSodium
-internal import CofferMemory
 
 /// The address of empty buffers: libsodium's parameters are non-null even for no bytes.
 private nonisolated(unsafe) let nowhere = UnsafeMutableRawPointer.allocate(byteCount: 1, alignment: 1)

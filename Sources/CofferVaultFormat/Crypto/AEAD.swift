@@ -1,5 +1,4 @@
 internal import CCofferSodium
-internal import CofferMemory
 
 /// XChaCha20-Poly1305-IETF, with the 16-byte tag at the end of the box.
 ///

@@ -1,7 +1,6 @@
 internal import CCofferSodium
 internal import CofferMemory
 internal import CofferPlatform
-internal import CofferStorage
 
 /// Argon2id 1.3 with one lane. Source: RFC 9106; libsodium `crypto_pwhash`.
 enum PassphraseHash {

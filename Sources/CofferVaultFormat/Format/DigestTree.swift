@@ -1,5 +1,3 @@
-internal import CofferMemory
-
 /// An entry of a bucket's list: a record's place and content.
 package struct BucketEntry: Hashable, Sendable {
   package let index: RecordIndex

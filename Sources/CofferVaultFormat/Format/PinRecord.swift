@@ -1,5 +1,3 @@
-internal import CofferMemory
-
 /// One machine's memory of a vault, outside of it: 160 bytes. A pin file holds two, written alternately.
 package struct PinRecord: Hashable, Sendable {
   package static let count = 160

@@ -1,4 +1,3 @@
-internal import CofferMemory
 package import CofferPlatform
 package import CofferStorage
 package import FoundationEssentials

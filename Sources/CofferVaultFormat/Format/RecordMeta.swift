@@ -1,4 +1,3 @@
-internal import CofferMemory
 internal import CofferStorage
 
 /// The description of an item, sealed apart from the value, so a listing opens no value.

@@ -1,6 +1,3 @@
-internal import CofferMemory
-internal import CofferStorage
-
 /// The public part of a slot that its boxes are bound to: its owner's key and its kind.
 package struct SlotFrame: Hashable, Sendable {
   let id: SlotID

@@ -1,5 +1,3 @@
-internal import CofferStorage
-
 /// The kind of secret that opens a slot.
 public enum SlotKind: UInt8, Sendable, CaseIterable {
   /// A passphrase, through Argon2id.

@@ -1,5 +1,4 @@
 package import CofferPlatform
-internal import CofferMemory
 
 /// The vault's id and its slots. Rewritten only when slots, epoch or the least cost of new slots change.
 ///

@@ -1,6 +1,4 @@
-internal import CCofferSodium
 public import CofferPlatform
-internal import CofferStorage
 
 /// Introduces a vault to a person: its id and the mark of its key. A vault by a writer of the file who never had the key is
 /// then refused.

@@ -1,5 +1,3 @@
-internal import CofferMemory
-
 /// The secrets of a vault's earlier epochs in its sealed header, which prove that the header's writer knew the earlier keys.
 /// A view of opened bytes, which must outlive it.
 package struct Lineage {

@@ -1,7 +1,5 @@
-internal import CCofferSodium
 public import CofferMemory
 public import CofferPlatform
-internal import CofferStorage
 
 /// An X25519 key pair. With its public half, the ``Recipient``, others give its holder access to a vault.
 ///

@@ -1,6 +1,5 @@
 public import CofferMemory
 public import CofferPlatform
-internal import CofferStorage
 
 /// A generated key file, or any other file of some length.
 ///

@@ -1,5 +1,4 @@
 internal import CofferPlatform
-internal import CofferStorage
 
 /// A control group's memory limit and usage. Past the limit the kernel kills one of its processes.
 ///

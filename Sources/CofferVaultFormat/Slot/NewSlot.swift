@@ -1,6 +1,5 @@
 internal import CofferMemory
 package import CofferPlatform
-internal import CofferStorage
 
 /// A new slot without its boxes. Argon2id runs here, where no transaction waits. The transaction that adds the slot makes the
 /// boxes, when the vault's key is known.

@@ -1,4 +1,3 @@
-internal import CofferMemory
 package import CofferPlatform
 internal import CofferStorage
 

@@ -1,6 +1,4 @@
-internal import CofferMemory
 package import CofferPlatform
-internal import CofferStorage
 
 /// The cost of a new passphrase slot, from this machine and the sealed header's floor, never from a slot: a writer of the
 /// file could otherwise have the next passphrase hashed cheaply.

@@ -1,7 +1,5 @@
-internal import CCofferSodium
 public import CofferMemory
 public import CofferPlatform
-internal import CofferStorage
 
 /// A recovery code: 20 random bytes as 32 unambiguous symbols, and two more that reveal a typo.
 ///

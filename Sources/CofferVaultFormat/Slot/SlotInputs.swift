@@ -1,6 +1,5 @@
 internal import CofferMemory
 package import CofferPlatform
-internal import CofferStorage
 
 /// Credentials, read and checked.
 package struct SlotInputs: ~Copyable {

@@ -1,6 +1,4 @@
-internal import CofferMemory
 package import CofferPlatform
-internal import CofferStorage
 
 /// Finds the slot that credentials open, and ends at the first. Slots without a passphrase come first, because they cost
 /// nothing. Each passphrase slot costs an Argon2id run; the cheapest come first.
@@ -97,8 +95,6 @@ package enum SlotSearch {
       return try SlotSeal.openOwn(own, under: input, frame: slot.frame, place: place, anchor: &anchor)
     } catch .unauthentic {
       return nil
-    } catch .memory(let error) {
-      throw FormatError.memory(error).storeError()
     } catch {
       throw error.storeError()
     }

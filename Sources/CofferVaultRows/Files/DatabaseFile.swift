@@ -1,6 +1,5 @@
 package import CofferPlatform
 internal import CofferStorage
-internal import CofferVaultFormat
 internal import Synchronization
 package import SystemPackage
 

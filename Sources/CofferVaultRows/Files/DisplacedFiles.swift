@@ -1,5 +1,4 @@
 package import CofferPlatform
-internal import CofferVaultFormat
 package import SystemPackage
 
 /// A database and its side files, moved aside so that another gets its name.

@@ -1,6 +1,4 @@
 package import CofferPlatform
-internal import CofferStorage
-internal import CofferVaultFormat
 internal import FoundationEssentials
 package import SystemPackage
 

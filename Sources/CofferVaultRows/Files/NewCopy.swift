@@ -1,6 +1,4 @@
 package import CofferPlatform
-internal import CofferStorage
-internal import CofferVaultFormat
 package import SystemPackage
 
 /// A backup or an export in progress. Nobody can open it until it is complete and gets its name.

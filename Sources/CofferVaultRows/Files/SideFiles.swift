@@ -1,6 +1,4 @@
 package import CofferPlatform
-internal import CofferStorage
-internal import CofferVaultFormat
 package import SystemPackage
 
 /// The files beside a database that SQLite trusts, whoever put them there.

@@ -1,6 +1,5 @@
 package import CofferPlatform
 package import CofferStorage
-internal import CofferVaultFormat
 
 /// Outcomes of transactions over two stores. Not sealed, because a program without the key may settle one.
 package struct OutcomeTable {

@@ -1,7 +1,6 @@
 package import CofferPlatform
 internal import CofferStorage
 package import CofferVaultFormat
-internal import SystemPackage
 
 /// The single rows of a vault, opened or sealed under the caller's keys.
 package enum StoredParts {

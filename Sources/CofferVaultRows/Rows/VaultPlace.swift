@@ -1,6 +1,5 @@
 package import CofferPlatform
 internal import CofferStorage
-internal import CofferVaultFormat
 public import SystemPackage
 
 /// The place of a vault: the path of its file, or the URL of a server. Text and literals convert to a place.

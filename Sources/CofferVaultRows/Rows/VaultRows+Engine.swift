@@ -1,5 +1,4 @@
 package import CofferPlatform
-internal import CofferStorage
 package import CofferVaultFormat
 
 // The engine's view of the rows. Inlined, so a closure's result is not passed through a generic call.

@@ -1,6 +1,4 @@
 package import CofferPlatform
-internal import CofferStorage
-internal import CofferVaultFormat
 internal import Synchronization
 
 /// Opens vaults on one kind of server, named by one URL scheme.

@@ -1,7 +1,5 @@
 internal import CCofferSQLite
 package import CofferPlatform
-internal import CofferStorage
-internal import CofferVaultFormat
 
 /// Switches that no vault needs. Source: sqlite.org/security.html, sqlite3_db_config.
 private let switches: [(option: Int32, on: Int32)] = [

@@ -1,7 +1,5 @@
 internal import CCofferSQLite
 package import CofferPlatform
-internal import CofferStorage
-internal import CofferVaultFormat
 
 extension Connection {
   package enum Verb: Int, CaseIterable {

@@ -1,7 +1,5 @@
 internal import CCofferSQLite
 package import CofferPlatform
-internal import CofferStorage
-internal import CofferVaultFormat
 package import SystemPackage
 
 /// The files that SQLite can reach through one connection: the database and its side files.

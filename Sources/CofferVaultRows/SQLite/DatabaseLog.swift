@@ -1,6 +1,4 @@
 internal import CofferPlatform
-internal import CofferStorage
-internal import CofferVaultFormat
 
 struct DatabaseLog: LogRows {
   let database: VaultDatabase

@@ -1,6 +1,4 @@
 internal import CofferPlatform
-internal import CofferStorage
-internal import CofferVaultFormat
 internal import SystemPackage
 
 /// Makes a complete database file or none, under another name in the folder until it is complete and durable. A process that

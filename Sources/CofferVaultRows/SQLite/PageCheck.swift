@@ -1,5 +1,4 @@
 internal import CCofferSQLite
-internal import CofferVaultFormat
 
 /// Checks the pages of a database before SQLite trusts them.
 ///

@@ -1,7 +1,6 @@
 internal import CCofferSQLite
 internal import CofferPlatform
 internal import CofferStorage
-internal import CofferVaultFormat
 package import SystemPackage
 
 /// The extended result code of a failed call and its fixed text.

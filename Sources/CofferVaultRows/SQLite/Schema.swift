@@ -1,6 +1,5 @@
 internal import CofferPlatform
 internal import CofferStorage
-internal import CofferVaultFormat
 
 /// The exact text of a vault's tables, which SQLite keeps and opening a vault compares.
 package enum Schema {

@@ -1,7 +1,5 @@
 internal import CCofferSQLite
 package import CofferPlatform
-internal import CofferStorage
-internal import CofferVaultFormat
 internal import SystemPackage
 
 /// A compiled statement, kept and run many times.

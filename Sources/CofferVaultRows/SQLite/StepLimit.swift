@@ -1,6 +1,5 @@
 internal import CCofferSQLite
 internal import CofferPlatform
-internal import CofferVaultFormat
 package import SystemPackage
 
 /// Ends a statement that takes more steps than a file of its size has rows for.

@@ -1,6 +1,5 @@
 internal import CCofferSQLite
 package import CofferPlatform
-internal import CofferStorage
 package import CofferVaultFormat
 
 extension VaultDatabase {

@@ -1,6 +1,4 @@
 package import CofferPlatform
-internal import CofferStorage
-internal import CofferVaultFormat
 
 extension VaultDatabase {
   package func lendHeader(_ copy: HeaderCopy, _ body: (UnsafeRawBufferPointer) throws(StoreError) -> Void) throws(StoreError) {

@@ -1,6 +1,5 @@
 package import CofferPlatform
 package import CofferStorage
-internal import CofferVaultFormat
 package import SystemPackage
 
 /// Checks rows for type and length only, because their content is sealed. Used from one thread at a time, like its

@@ -1,7 +1,5 @@
 internal import CCofferSQLite
 package import CofferPlatform
-internal import CofferStorage
-internal import CofferVaultFormat
 
 /// Replaces all of a vault's content in one SQLite transaction, which other processes see as a commit. After a rename they
 /// would write to an unnamed file, and the last to close would remove the new file's write-ahead log.

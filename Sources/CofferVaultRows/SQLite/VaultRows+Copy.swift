@@ -1,5 +1,4 @@
 package import CofferPlatform
-internal import CofferStorage
 internal import CofferVaultFormat
 package import SystemPackage
 

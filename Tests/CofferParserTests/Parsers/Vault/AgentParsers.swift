@@ -29,37 +29,39 @@ enum AgentParsers {
     case .status, .lock, .stop, .verify, .describe:
       try frame.noArguments()
       return .nothing
-    case .greet: return Rewriting(try frame.arguments { (fields) throws(StoreError) in try fields.greeting() }) { try $1.put($0) }
+    case .greet:
+      return Rewriting(try frame.arguments { (fields) throws(StoreError) in try fields.read(Greeting.self) }) { try $1.put($0) }
     case .unlock:
       try frame.arguments { (fields) throws(StoreError) in
         _ = try fields.credentials()
-        _ = try fields.unlockTimes()
+        _ = try fields.read(UnlockTimes.self)
       }
       return nil
     case .get, .item, .fields, .revisions, .undelete:
-      return Rewriting(try frame.arguments { (fields) throws(StoreError) in try fields.itemName() }) { try $1.put($0) }
-    case .find: return Rewriting(try frame.arguments { (fields) throws(StoreError) in try fields.query() }) { try $1.put($0) }
+      return Rewriting(try frame.arguments { (fields) throws(StoreError) in try fields.read(ItemName.self) }) { try $1.put($0) }
+    case .find:
+      return Rewriting(try frame.arguments { (fields) throws(StoreError) in try fields.read(ItemQuery.self) }) { try $1.put($0) }
     case .apply, .rehearse:
       return Rewriting(try frame.arguments { (fields) throws(StoreError) in try [ItemChange].read(from: &fields) }) {
         try $0.put(in: &$1)
       }
     case .delete:
       try frame.arguments { (fields) throws(StoreError) in
-        _ = (try fields.itemName(), try fields.condition(), try fields.optional(Date.self))
+        _ = (try fields.read(ItemName.self), try fields.read(WriteCondition.self), try fields.read(Date?.self))
       }
       return nil
     case .revision, .revert:
       try frame.arguments { (fields) throws(StoreError) in
-        _ = (try fields.itemName(), try fields.number(UInt64.self))
-        if request == .revert { _ = try fields.condition() }
+        _ = (try fields.read(ItemName.self), try fields.number(UInt64.self))
+        if request == .revert { _ = try fields.read(WriteCondition.self) }
       }
       return nil
     case .deleted:
-      return Rewriting(try frame.arguments { (fields) throws(StoreError) in try fields.optional(String.self) }) { try $1.put($0) }
+      return Rewriting(try frame.arguments { (fields) throws(StoreError) in try fields.read(String?.self) }) { try $1.put($0) }
     case .prune:
       try frame.arguments { (fields) throws(StoreError) in
-        _ = try fields.pruneRule()
-        if try fields.flag() { _ = try fields.itemName() }
+        _ = try fields.read(PruneRule.self)
+        if try fields.flag() { _ = try fields.read(ItemName.self) }
       }
       return nil
     case .load:
@@ -69,19 +71,24 @@ enum AgentParsers {
       try frame.arguments { (fields) throws(StoreError) in _ = (try fields.text(), try fields.text()) }
       return nil
     case .names:
-      try frame.arguments { (fields) throws(StoreError) in _ = (try fields.optional(String.self), try fields.text()) }
+      try frame.arguments { (fields) throws(StoreError) in _ = (try fields.read(String?.self), try fields.text()) }
       return nil
     case .marked: return Rewriting(try frame.arguments { (fields) throws(StoreError) in try fields.text() }) { try $1.put($0) }
     case .commit:
-      let (service, batch) = try frame.arguments { (fields) throws(StoreError) in (try fields.text(), try fields.batch()) }
+      let (service, batch) = try frame.arguments { (fields) throws(StoreError) in
+        (try fields.text(), try fields.read(Batch<Vault>.self))
+      }
       return Rewriting((service, batch), isOrdered: false) { pair, writer in
         try writer.put(pair.0)
         try writer.put(pair.1)
       }
     case .forget:
-      return Rewriting(try frame.arguments { (fields) throws(StoreError) in try fields.transactionID() }) { try $1.put($0) }
+      return Rewriting(try frame.arguments { (fields) throws(StoreError) in try fields.read(TransactionID.self) }) {
+        try $1.put($0)
+      }
     case .watch:
-      return Rewriting(try frame.arguments { (fields) throws(StoreError) in try fields.optionalMoment() }) { moment, writer in
+      return Rewriting(try frame.arguments { (fields) throws(StoreError) in try fields.read(AgentMoment?.self) }) {
+        moment, writer in
         try writer.put(moment != nil)
         if let moment { try writer.put(moment) }
       }
@@ -93,7 +100,7 @@ enum AgentParsers {
         try $0.put(in: &$1)
       }
     case .stage:
-      try frame.arguments { (fields) throws(StoreError) in _ = (try fields.flag(), try fields.importedItems()) }
+      try frame.arguments { (fields) throws(StoreError) in _ = (try fields.flag(), try fields.read([ImportedItem].self)) }
       return nil
     case .add:
       try frame.arguments { (fields) throws(StoreError) in
@@ -113,8 +120,8 @@ enum AgentParsers {
       guard let request = AgentProtocol.Request(rawValue: first) else { return }
       switch request {
       case .item, .apply, .fields, .deleted, .revert, .undelete:
-        _ = try pages(&fields) { (fields) throws(StoreError) in try fields.item() }
-      case .revisions: _ = try pages(&fields) { (fields) throws(StoreError) in try fields.revision() }
+        _ = try pages(&fields) { (fields) throws(StoreError) in try fields.read(VaultItem.self) }
+      case .revisions: _ = try pages(&fields) { (fields) throws(StoreError) in try fields.read(VaultRevision.self) }
       case .find:
         var found = ItemDescriptions(place: "agent")
         _ = try pages(&fields) { (fields) throws(StoreError) in
@@ -122,15 +129,16 @@ enum AgentParsers {
         }
         _ = try found.items()
       case .names: _ = try pages(&fields) { (fields) throws(StoreError) in try fields.text() }
-      case .load: _ = try pages(&fields) { (fields) throws(StoreError) in try fields.reading() }
-      case .marked: _ = try pages(&fields) { (fields) throws(StoreError) in (try fields.text(), try fields.version()) }
-      case .contents: _ = try pages(&fields) { (fields) throws(StoreError) in try fields.content() }
-      case .log: _ = try pages(&fields) { (fields) throws(StoreError) in try fields.logEntry() }
-      case .get, .revision: _ = try fields.optional(SecretForm.self)
-      case .status, .unlock: _ = try fields.status()
-      case .describe: _ = try fields.vaultDescription()
-      case .version: _ = try fields.version()
-      case .watch: _ = try fields.moment()
+      case .load: _ = try pages(&fields) { (fields) throws(StoreError) in try fields.read(Reading<Vault>.self) }
+      case .marked:
+        _ = try pages(&fields) { (fields) throws(StoreError) in (try fields.text(), try fields.read(RecordVersion.self)) }
+      case .contents: _ = try pages(&fields) { (fields) throws(StoreError) in try fields.read(StoredContent.self) }
+      case .log: _ = try pages(&fields) { (fields) throws(StoreError) in try fields.read(VaultLogEntry.self) }
+      case .get, .revision: _ = try fields.read(SecretForm?.self)
+      case .status, .unlock: _ = try fields.read(AgentStatus.self)
+      case .describe: _ = try fields.read(HeldVaultDescription.self)
+      case .version: _ = try fields.read(RecordVersion.self)
+      case .watch: _ = try fields.read(AgentMoment.self)
       case .delete, .contains: _ = try fields.flag()
       case .prune: _ = try fields.number(UInt64.self)
       case .verify: for _ in 0..<3 { _ = try fields.number(UInt64.self) }
