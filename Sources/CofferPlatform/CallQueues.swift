@@ -58,7 +58,6 @@ package enum CallQueues {
   private static let last = Atomic<UInt64>(0)
   package static func ownName(of wait: String) -> String { "\(wait) \(last.add(1, ordering: .relaxed).newValue)" }
 
-
   /// The calls that wait behind the one that runs.
   package static func waiting(at lock: String) -> Int {
     state.withLock { state in state.queues[lock]?.calls.count { $0?.wait.isEnded == false } ?? 0 }

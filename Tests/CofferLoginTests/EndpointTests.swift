@@ -83,7 +83,10 @@ import Testing
 
   @Test func `a token with a line's end is none, and a server's words are one line`() throws {
     let answer = { (text: String) in try OAuthAnswer(SecretBytes.copy(text), place: "p") }
-    for text in [#"{"access_token":"a\nb"}"#, #"{"access_token":"a","refresh_token":"b\u0000"}"#] {
+    for text in [
+      #"{"access_token":"a","token_type":"Bearer\r\nX: 1"}"#,
+      #"{"access_token":"a\nb"}"#, #"{"access_token":"a","refresh_token":"b\u0000"}"#,
+    ] {
       let found = try answer(text)
       #expect(kind { _ = try OAuthTokens(found, at: .now, place: "p") } == .damaged)
     }

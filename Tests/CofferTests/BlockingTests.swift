@@ -159,6 +159,67 @@ import Testing
     #expect(try device?.reveal() == "secret")
   }
 
+  @Test func `a refused wait runs the call again, even if a closure has dropped the error`() async throws {
+    let home = try SessionHome(), keys = home.keys
+    let (app, _) = try home.open()
+    let value = AnyPersistedValue<Sealed<String>?>(
+      get: { nil }, set: { value in do { try app.set(value, for: keys.device) } catch {} }, isSecret: true)
+    try await value.save(Sealed("saved"))
+    #expect(try await app.value(for: keys.device)?.reveal() == "saved")
+    let changed = try Sealed("changed")
+    try await value.atomic().mutate { $0 = changed }
+    #expect(try await app.value(for: keys.device)?.reveal() == "changed")
+    let vault = try await LockedVault.open(home.places.vault, options: home.places.vaultOptions).unlock(with: home.credentials())
+    let name = try ItemName(service: "other", account: "a")
+    try await vault.perform { (vault) throws(StoreError) in
+      do { try vault.set(SecretBytes(zeros: 3), for: name) } catch {}
+    }
+    #expect(try await vault.item(name) != nil)
+  }
+
+  @Test func `the closure of a transaction complains of no values that never were together`() async throws {
+    let home = try SessionHome(), keys = home.keys
+    let (app, _) = try home.open()
+    try await app.set("dark", for: keys.theme)
+    let runs = Counter(), held = Mutex<Held?>(nil)
+    let complaint = Task {
+      try await app.transaction { transaction in
+        let theme = try transaction.value(for: keys.theme)
+        // The check of this read has to wait.
+        if runs.next() == 1 { held.withLock { $0 = Held(home) } }
+        throw StoreError(.notFound, "the theme is \(theme)", cure: "none")
+      }
+    }
+    try await poll("it waits") { held.withLock { $0 != nil } && CallQueues.threads > 0 }
+    held.withLock { $0 = nil }
+    await #expect(throws: StoreError.self) { try await complaint.value }
+    #expect(runs.value > 1)
+  }
+
+  @Test func `any limit is taken`() async throws {
+    let home = try SessionHome(), keys = home.keys
+    let (app, _) = try home.open()
+    try await app.set(Sealed("secret"), for: keys.device, within: .seconds(Int64.max))
+    let held = Held(home)
+    #expect(await Self.kind { try await app.set("late", for: keys.theme, within: .seconds(-5)) } == .busy)
+    held.release()
+    #expect(await Self.kind { try await app.set("dark", for: keys.theme, within: .zero) } == nil)
+  }
+
+  @Test func `a router and a vault close in a cancelled task too`() async throws {
+    let home = try SessionHome(), keys = home.keys
+    let (app, vault) = try home.open()
+    try await app.set("dark", for: keys.theme)
+    let task = Task {
+      withUnsafeCurrentTask { $0?.cancel() }
+      try await vault.lock()
+      try await app.close()
+    }
+    try await task.value
+    #expect(await Self.kind { _ = try await app.value(for: keys.device) } == .locked)
+    #expect(await Self.kind { try await app.set("light", for: keys.theme) } == .closed)
+  }
+
   @Test func `an open vault, its handles and a session have asynchronous forms`() async throws {
     let home = try SessionHome(), keys = home.keys
     var vault = try await LockedVault.open(home.places.vault, options: home.places.vaultOptions).unlock(with: home.credentials())

@@ -19,6 +19,7 @@ import Testing
     let volume = StorageKey("volume", default: 5)
     let zoom = StorageKey("ui.zoom", default: 1.0)
     let loud = StorageKey("loud", default: false)
+    let lenient = StorageKey("lenient", default: 7).whenUndecodable(.useDefault)
     let window = StorageKey("window", of: Window.self)
     let token = StorageKey("token", secret: String.self)
     let userID = StorageKey("user_id", vaulted: String.self)
@@ -48,10 +49,11 @@ import Testing
   @Test
   func `text that is no value of the key's type is an error that does not repeat it, and the other keys read on`() throws {
     try OpenTests().withPlaces { places in
-      let app = try open(places, ["-volume", "loudest", "-theme", "dark"])
+      let app = try open(places, ["-volume", "loudest", "-theme", "dark", "-lenient", "x"])
       let error = #expect(throws: StoreError.self) { try app.value(for: keys.volume) }
       #expect(error?.kind == .undecodable(stored: "argument") && error?.key == "volume")
       #expect(error?.description.contains("loudest") == false)
+      #expect(throws: StoreError.self) { try app.value(for: keys.lenient) }
       #expect(try app.value(for: keys.theme) == .dark)
     }
   }

@@ -30,7 +30,6 @@ public enum AgentCredential: Sendable {
   case identity(SecretBuffer)
 }
 
-
 extension WireWriter where Memory == SecretBuffer {
   mutating func put(_ item: AgentItem) throws(ClientError) {
     try put(item.service)
