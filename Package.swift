@@ -307,7 +307,7 @@ let package = Package(
     .testTarget(
       name: "CofferTests",
       dependencies: [
-        "Coffer", "CofferDefaults", "CofferPlatform", "CofferStorage", "CofferVault", "CofferMemory", "TestTool",
+        "Coffer", "CofferDefaults", "CofferPlatform", "CofferStorage", "CofferValues", "CofferVault", "CofferMemory", "TestTool",
         "CofferTestSupport", systemPackage,
       ],
       swiftSettings: strict),

@@ -2,6 +2,7 @@ import Coffer
 import CofferPlatform
 import CofferStorage
 import CofferTestSupport
+import CofferValues
 import Foundation
 import Synchronization
 import Testing

@@ -85,7 +85,7 @@ extension Optional: WireValue where Wrapped: WireValue {
     if let self { try self.put(in: &frame) }
   }
   package static func read(from fields: inout FrameReader) throws(StoreError) -> Wrapped? {
-    try fields.flag() ? fields.read() : nil
+    try fields.flag() ? fields.read(Wrapped.self) : nil
   }
 }
 

@@ -84,7 +84,7 @@ private struct Keys: KeySpace {
     try login(sessions, "ada", keys, seconds: -1)
     #expect(try await sessions["ada"].state() == .expired)
     #expect(try await sessions["bob"].state() == .loggedIn("Name of bob"))
-    #expect(try sessions.users() == ["ada", "bob", "bob/2"])
+    #expect(try await sessions.users() == ["ada", "bob", "bob/2"])
     let token = try await sessions["ada"].refresh(keys.tokens["ada"]) { old in
       #expect(old == nil)
       return try sealed("renewed")
