@@ -79,7 +79,7 @@ struct CodeGrant: Sendable {
     var found: [String: String] = [:]
     for pair in query.split(separator: UInt8(ascii: "&")) {
       let sides = pair.split(separator: UInt8(ascii: "="), maxSplits: 1, omittingEmptySubsequences: false)
-      guard let name = decoded(sides[0]), let value = sides.count > 1 ? decoded(sides[1]) : "",
+      guard sides.count == 2, let name = decoded(sides[0]), let value = decoded(sides[1]),
         found.updateValue(value, forKey: name) == nil
       else { return nil }
     }

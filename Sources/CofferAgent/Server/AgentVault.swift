@@ -67,7 +67,7 @@ final class AgentVault: Sendable {
         case .none:
           throw StoreError(
             .locked, "the agent holds no key: \(state.whyLocked)", place: place,
-            cure: "unlock it by coffer unlock or AgentClient.unlock(with:), then try again",
+            cure: "unlock it with AgentClient.unlock(with:), then try again",
             remedy: .unlockAgent)
         case .some(let unlocked): return try body(unlocked.vault)
         }

@@ -76,7 +76,7 @@ extension WireError {
 extension WireError {
   static func absent(_ place: String) -> WireError {
     WireError(
-      code: 39, "no agent is running", place: place, cure: "coffer unlock starts one; or unlock the vault in this process",
+      code: 39, "no agent is running", place: place, cure: "start one and unlock it, or unlock the vault in this process",
       detail: "startAgent")
   }
 

@@ -41,9 +41,10 @@ struct Fold {
 
   /// As ``synchronize(scrubbing:telling:)`` for nobody who listens; false during another fold.
   func ifFree() throws(StoreError) -> Bool {
-    do { return try engine.foldingIfFree { () throws(StoreError) in try run(telling: false) } != nil } catch {
-      throw unfolded(error)
-    }
+    do {
+      if try isRemoved() { return true }
+      return try engine.foldingIfFree { () throws(StoreError) in try run(telling: false) } != nil
+    } catch { throw unfolded(error) }
   }
 
   /// Folds after a write without the right to fold, on the folding thread if there may be one.
@@ -71,8 +72,7 @@ struct Fold {
   }
 
   private func run(scrubbing: Bool = false, telling: Bool) throws(StoreError) {
-    // The lock's file is not made either.
-    if let journal = engine.state.withLock({ $0.journal }), try Relocation(engine: engine).isRemovedForGood(journal) { return }
+    if try isRemoved() { return }
     for _ in 0..<Self.attempts {
       let isDone = try engine.folding { () throws(StoreError) in
         try finishUnfinished()
@@ -95,6 +95,12 @@ struct Fold {
     throw StoreError(
       .busy, "another program keeps rewriting the property list", place: engine.files.list.string,
       cure: "end that program and try again; every value is safe in the journal")
+  }
+
+  /// Then the lock's file is not made either.
+  private func isRemoved() throws(StoreError) -> Bool {
+    guard let journal = engine.state.withLock({ $0.journal }) else { return false }
+    return try Relocation(engine: engine).isRemovedForGood(journal)
   }
 
   private static var attempts: Int { 8 }
