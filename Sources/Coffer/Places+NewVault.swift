@@ -1,6 +1,5 @@
 public import CofferPlatform
 internal import CofferMemory
-internal import CofferStorage
 public import CofferVault
 internal import CofferVaultFormat
 public import SystemPackage

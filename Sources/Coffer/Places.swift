@@ -1,6 +1,5 @@
 public import CofferPlatform
 internal import CofferStorage
-internal import CofferVault
 public import SystemPackage
 
 /// The places of Coffer's files. Programs and the command line compute the same ones, so that each finds the other's values.

@@ -1,5 +1,3 @@
-internal import CofferMemory
-internal import CofferPlatform
 internal import CofferStorage
 
 /// A login in the browser of this machine: its page redirects to a port that only this program listens to.

@@ -1,5 +1,4 @@
 internal import CCofferPlatform
-internal import CofferMemory
 internal import CofferPlatform
 internal import CofferStorage
 internal import Synchronization

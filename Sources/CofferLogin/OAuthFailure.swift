@@ -1,4 +1,3 @@
-internal import CofferMemory
 internal import CofferPlatform
 internal import CofferStorage
 

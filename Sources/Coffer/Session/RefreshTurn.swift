@@ -1,6 +1,4 @@
 package import CofferPlatform
-internal import CofferStorage
-internal import CofferVault
 internal import CofferVaultRows
 internal import Synchronization
 internal import SystemPackage

@@ -1,6 +1,5 @@
 public import CofferPlatform
 public import CofferStorage
-internal import FoundationEssentials
 
 extension Session {
   /// The state, or the error of its read.

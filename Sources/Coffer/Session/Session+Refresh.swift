@@ -1,6 +1,5 @@
 internal import CofferPlatform
 public import CofferStorage
-internal import CofferVault
 internal import FoundationEssentials
 
 extension Session {

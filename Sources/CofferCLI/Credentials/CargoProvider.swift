@@ -1,5 +1,3 @@
-internal import Coffer
-internal import CofferPlatform
 internal import CofferStorage
 internal import CofferTerminal
 internal import CofferVault

@@ -1,5 +1,4 @@
 internal import CCofferPages
-internal import CofferFormats
 internal import CofferTerminal
 
 /// What `coffer help` says besides the commands: sections of the pages of the catalogue.

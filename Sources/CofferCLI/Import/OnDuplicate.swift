@@ -1,5 +1,4 @@
 internal import ArgumentParser
-internal import CofferFormats
 internal import CofferTerminal
 internal import CofferVault
 

@@ -1,6 +1,5 @@
 internal import CofferFormats
 internal import CofferPlatform
-internal import CofferStorage
 internal import CofferTerminal
 internal import CofferVault
 

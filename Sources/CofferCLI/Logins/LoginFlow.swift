@@ -1,5 +1,4 @@
 internal import CofferLogin
-internal import CofferPlatform
 internal import CofferTerminal
 internal import FoundationEssentials
 

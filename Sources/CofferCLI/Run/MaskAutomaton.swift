@@ -1,5 +1,4 @@
 internal import Coffer
-internal import CofferFormats
 internal import CofferStorage
 
 /// Finds any number of secrets in one pass over a stream: the automaton of Aho and Corasick ("Efficient String Matching: An

@@ -1,5 +1,4 @@
 internal import CofferMemory
-internal import CofferPlatform
 
 /// A server's answer: a status, and bytes in guarded memory, because they may hold tokens.
 struct HTTPAnswer: ~Copyable {

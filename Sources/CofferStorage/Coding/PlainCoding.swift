@@ -1,5 +1,4 @@
 public import CofferPlatform
-internal import FoundationEssentials
 
 @usableFromInline
 enum PlainCoding {

@@ -1,5 +1,3 @@
-internal import FoundationEssentials
-
 extension PlainForm {
   /// A strict order of forms, for sets: by kind, then by value, with text and data byte by byte.
   func isOrdered(before other: PlainForm) -> Bool { order(other) < 0 }

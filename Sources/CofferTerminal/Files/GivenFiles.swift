@@ -1,6 +1,5 @@
 package import Coffer
 internal import CofferPlatform
-internal import CofferVault
 package import FoundationEssentials
 package import SystemPackage
 

@@ -1,4 +1,3 @@
-internal import Coffer
 package import CofferMemory
 package import CofferStorage
 internal import FoundationEssentials

@@ -1,4 +1,3 @@
-internal import Coffer
 package import CofferStorage
 package import FoundationEssentials
 

@@ -1,6 +1,5 @@
 internal import ArgumentParser
 internal import CofferFormats
-internal import CofferMemory
 internal import CofferPlatform
 internal import CofferStorage
 internal import CofferTerminal
