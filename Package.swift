@@ -228,7 +228,8 @@ let package = Package(
       dependencies: ["CofferPlatform", "CofferTestSupport", systemPackage]),
     .testTarget(name: "CofferMemoryTests", dependencies: ["CofferMemory", "CofferTestSupport"], swiftSettings: strict),
     .testTarget(
-      name: "CofferKeysTests", dependencies: ["CofferKeys", "CofferMemory", "CofferPlatform", "CofferTestSupport"],
+      name: "CofferKeysTests",
+      dependencies: ["CofferKeys", "CofferMemory", "CofferPlatform", "CofferTestSupport", systemPackage],
       swiftSettings: strict),
     .testTarget(
       name: "CofferStorageTests",

@@ -42,9 +42,9 @@ static coffer_libgcrypt table;
 
 // GCRYCTL_INIT_SECMEM, GCRYCTL_DISABLE_SECMEM_WARN, GCRYCTL_INITIALIZATION_FINISHED, GCRYCTL_INITIALIZATION_FINISHED_P
 enum { INIT_SECMEM = 24, DISABLE_SECMEM_WARN = 27, FINISHED = 38, IS_FINISHED = 39 };
-// Bytes of locked memory. A signature with an RSA key of 16 384 bits needs the most; beyond it libgcrypt takes more memory, which
-// it wipes too, but does not lock.
-enum { SECURE_BYTES = 128 * 1024 };
+// Bytes of locked memory: enough for a signature with an RSA key of 16 384 bits (measured). Beyond it libgcrypt takes memory that it
+// wipes too, but does not lock.
+enum { SECURE_BYTES = 64 * 1024 };
 
 static bool fill(const char **error) {
   void *library = coffer_library_open("libgcrypt.so.20", error);
