@@ -333,7 +333,7 @@ let package = Package(
       name: "CofferParserTests",
       dependencies: [
         "CofferCLI", "CofferFormats", "CofferTerminal", "CofferSecretService", "CofferLogin", "CofferPostgres", "Coffer",
-        "CofferAgent", "CofferClient", "CofferDefaults",
+        "CofferAgent", "CofferClient", "CofferDefaults", "CofferKeys",
         "CofferVault", "CofferPlatform", "CofferStorage", "CofferMemory", systemPackage,
       ]),
     .testTarget(
