@@ -34,12 +34,10 @@ package struct SSHCertificate: Sendable, Hashable {
   }
 
   private init(_ blob: [UInt8], _ raw: UnsafeRawBufferPointer, _ reader: inout WireReader) throws(StoreError) {
-    let name = try reader.text()
-    guard let (type, isCertificate) = SSHKeyType.named(name), isCertificate else {
-      throw .unusable("certificates of type '\(name.prefix(64))' are not used")
-    }
+    let (type, isCertificate) = try SSHKeyType.named(reader.text())
+    guard isCertificate else { throw .unusable("a key stands in place of a certificate") }
     _ = try reader.string()  // A nonce.
-    key = try Self.key(type, from: &reader)
+    key = try SSHPublicKey(KeyNumbers(type, type.publicNames, from: &reader))
     serial = try reader.uint64()
     guard let kind = Kind(rawValue: try reader.uint32()) else {
       throw .malformed("a certificate is for neither a user nor a host")
@@ -60,16 +58,6 @@ package struct SSHCertificate: Sendable, Hashable {
     try reader.end()
     guard authority.verify(signature, of: signed) else { throw .malformed("a certificate's signature is wrong") }
     (self.blob, self.kind, self.principals) = (blob, kind, principals)
-  }
-
-  /// The certified key, whose numbers stand here without the type's name.
-  private static func key(_ type: SSHKeyType, from reader: inout WireReader) throws(StoreError) -> SSHPublicKey {
-    let start = reader.offset
-    _ = try PublicNumbers(type, from: &reader)
-    var writer = try WireWriter()
-    try writer.put(type.rawValue)
-    try writer.put(raw: reader.bytes(from: start, to: reader.offset))
-    return try SSHPublicKey(blob: writer.bytes())
   }
 
   /// Names in ascending order, each once, with their data.

@@ -1,4 +1,4 @@
-internal import CofferPlatform
+package import CofferPlatform
 
 /// A kind of key, by its name in SSH. DSA, keys of security tokens and signatures with SHA-1 have none.
 ///
@@ -16,15 +16,18 @@ package enum SSHKeyType: String, Sendable, CaseIterable {
   package var certificateName: String { rawValue + Self.certificateSuffix }
 
   /// The kind that a key's or a certificate's name means.
-  package static func named(_ name: String) -> (type: SSHKeyType, isCertificate: Bool)? {
+  ///
+  /// - Throws: ``StoreError`` `.unsupported` for another name.
+  package static func named(_ name: String) throws(StoreError) -> (type: SSHKeyType, isCertificate: Bool) {
     if let type = SSHKeyType(rawValue: name) { return (type, false) }
-    return allCases.first { $0.certificateName == name }.map { ($0, true) }
+    if let type = allCases.first(where: { $0.certificateName == name }) { return (type, true) }
+    throw .unusable("keys of type '\(name.prefix(64))' are not used")
   }
 
   /// Whether a login with such a key, or a certificate for it, may name this algorithm.
   func fits(algorithm: String) -> Bool {
     let plain = algorithm.hasSuffix(Self.certificateSuffix) ? String(algorithm.dropLast(Self.certificateSuffix.count)) : algorithm
-    return self == .rsa ? ["rsa-sha2-256", "rsa-sha2-512"].contains(plain) : plain == rawValue
+    return self == .rsa ? GcryptHash(rsaAlgorithm: plain) != nil : plain == rawValue
   }
 
   var curve: Curve? {
@@ -35,23 +38,21 @@ package enum SSHKeyType: String, Sendable, CaseIterable {
     case .p521: Curve(name: "nistp521", libraryName: "NIST P-521", count: 66, hash: .sha512)
     }
   }
+
+  /// The fields of a public key after its type, under libgcrypt's names. That of Ed25519 is called as that of ECDSA.
+  var publicNames: [String] { self == .rsa ? ["e", "n"] : curve == nil ? ["q"] : ["curve", "q"] }
+
+  /// Those of a private key. OpenSSH's inverse is that of its second prime modulo its first, libgcrypt's that of its first modulo
+  /// its second: the primes change their names. Source: OpenSSH's PROTOCOL.key.
+  var privateNames: [String] { self == .rsa ? ["n", "e", "d", "u", "q", "p"] : publicNames + ["d"] }
+
+  /// Those of a request to add a key with its certificate, which has the public ones. Source: OpenSSH's PROTOCOL.certkeys.
+  var certifiedNames: [String] { self == .ed25519 ? privateNames : privateNames.filter { !publicNames.contains($0) } }
 }
 
-/// A curve of NIST's with the hash that SSH gives it. Source: RFC 5656, sections 6.2.1 and 10.1.
+/// A curve of NIST's, its bytes of a coordinate, and the hash that SSH gives it. Source: RFC 5656, sections 6.2.1 and 10.1.
 struct Curve {
-  let name: String
-  let libraryName: String
-  /// Bytes of a coordinate.
+  let name, libraryName: String
   let count: Int
   let hash: GcryptHash
-}
-
-/// Limits of RSA keys. NIST SP 800-131A ends shorter ones; one use of 16 384 bits takes over a second, and of more as many
-/// times as the cube of the length.
-enum RSALimit {
-  static let bits = 2048...16_384
-  static let bytes = 16_384 / 8
-  /// Bytes of a public exponent. Longer ones gain nothing and make each verification as slow as a signature. Source: OpenSSL's
-  /// `OPENSSL_RSA_MAX_PUBEXP_BITS`.
-  static let exponentBytes = 8
 }

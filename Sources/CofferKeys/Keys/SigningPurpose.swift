@@ -50,8 +50,7 @@ package enum SigningPurpose: Sendable, Equatable {
   private static func type(of blob: [UInt8]) throws(StoreError) -> SSHKeyType {
     try blob.lent { (raw) throws(StoreError) in
       var reader = WireReader(raw)
-      guard let named = SSHKeyType.named(try reader.text()) else { throw .malformed("another type") }
-      return named.type
+      return try SSHKeyType.named(reader.text()).type
     }
   }
 

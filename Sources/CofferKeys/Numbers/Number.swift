@@ -29,39 +29,24 @@ struct Number: ~Copyable {
   deinit { library.mpi_release(raw) }
 }
 
-/// The numbers of a private RSA key, as parts of lent bytes. Source: RFC 8017, section 3.2; OpenSSH's PROTOCOL.key.
-struct RSANumbers {
-  let modulus, exponent, privateExponent, inverse, firstPrime, secondPrime: UnsafeRawBufferPointer
-
-  /// OpenSSH's inverse is that of the second prime modulo the first, libgcrypt's that of its first modulo its second.
-  var term: Term {
-    [
-      "private-key",
-      [
-        "rsa", ["n", .bytes(modulus)], ["e", .bytes(exponent)], ["d", .bytes(privateExponent)], ["p", .bytes(secondPrime)],
-        ["q", .bytes(firstPrime)], ["u", .bytes(inverse)],
-      ],
-    ]
-  }
-
-  /// Whether the numbers fit together: a signature with others may reveal a prime. Nothing tells here whether the primes are.
-  func areConsistent() throws(StoreError) -> Bool {
-    let library = try Gcrypt.library()
-    let n = try Number(modulus, library)
-    let e = try Number(exponent, library)
-    let d = try Number(privateExponent, library)
-    let p = try Number(firstPrime, library)
-    let q = try Number(secondPrime, library)
-    let inverse = try Number(inverse, library)
+extension Gcrypt {
+  /// Whether the numbers of a private RSA key fit together: a signature with others may reveal a prime. Nothing tells here whether
+  /// the primes are. Source: RFC 8017, section 3.2.
+  static func areConsistent(_ key: KeyNumbers) throws(StoreError) -> Bool {
+    let library = try library()
+    let d = try Number(key["d"], library)
+    let e = try Number(key["e"], library)
+    let n = try Number(key["n"], library)
+    let p = try Number(key["p"], library)
+    let q = try Number(key["q"], library)
+    let u = try Number(key["u"], library)
     let product = try Number(library) { library.mpi_mul($0, p.raw, q.raw) }
     // An odd product of numbers above 1 has factors of 3 or more, so that no modulus below is 0.
     guard library.mpi_cmp(product.raw, n.raw) == 0, library.mpi_cmp_ui(p.raw, 1) > 0, library.mpi_cmp_ui(q.raw, 1) > 0,
-      library.mpi_cmp(d.raw, n.raw) < 0, library.mpi_cmp(inverse.raw, p.raw) < 0
+      library.mpi_cmp(d.raw, n.raw) < 0, library.mpi_cmp(u.raw, q.raw) < 0, try isInverse(e, d, modulo: p, less: 1, library),
+      try isInverse(e, d, modulo: q, less: 1, library)
     else { return false }
-    guard try Self.isInverse(e, d, modulo: p, less: 1, library), try Self.isInverse(e, d, modulo: q, less: 1, library) else {
-      return false
-    }
-    return try Self.isInverse(inverse, q, modulo: p, less: 0, library)
+    return try isInverse(u, p, modulo: q, less: 0, library)
   }
 
   private static func isInverse(

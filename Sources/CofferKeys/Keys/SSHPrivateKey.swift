@@ -39,16 +39,16 @@ package struct SSHPrivateKey: ~Copyable, Sendable {
   ///
   /// Source: RFC 9987 (SSH agent), adding keys; OpenSSH's PROTOCOL.key and PROTOCOL.certkeys.
   package init(from reader: inout WireReader) throws(StoreError) {
-    let name = try reader.text()
-    guard let (type, isCertificate) = SSHKeyType.named(name) else {
-      throw .unusable("keys of type '\(name.prefix(64))' are not used")
-    }
+    let (type, isCertificate) = try SSHKeyType.named(reader.text())
     let certificate = isCertificate ? try SSHCertificate(blob: Array(reader.string())) : nil
     guard certificate?.key.type ?? type == type else { throw .malformed("the certificate is of another type than its key") }
     let fields = try Self.fields(type, certificate?.key, from: &reader)
     let comment = String(decoding: try reader.string(), as: UTF8.self)
     let publicKey = try fields.withUnsafeBytes { (raw) throws(StoreError) in
-      try PrivateNumbers(fields: raw, type).publicKey(type)
+      let numbers = try Self.numbers(type, raw)
+      let publicKey = try SSHPublicKey(numbers)
+      try numbers.checkPrivate()
+      return publicKey
     }
     guard certificate?.key ?? publicKey == publicKey else { throw .malformed("the certificate is of another key") }
     self.init(fields, publicKey, certificate, comment)
@@ -59,14 +59,23 @@ package struct SSHPrivateKey: ~Copyable, Sendable {
   ) throws(StoreError) -> SecretBytes {
     var writer = try WireWriter()
     try writer.put(type.rawValue)
-    guard let certified else {
-      try PrivateNumbers(type, certified: nil, from: &reader).write(to: &writer)
-      return writer.secret()
-    }
-    try certified.withNumbers { (numbers) throws(StoreError) in
-      try PrivateNumbers(type, certified: numbers, from: &reader).write(to: &writer)
+    if let certified {
+      try certified.withNumbers { (numbers) throws(StoreError) in
+        var numbers = numbers
+        try numbers.read(type.certifiedNames, from: &reader)
+        try numbers.write(type.privateNames, to: &writer)
+      }
+    } else {
+      try KeyNumbers(type, type.privateNames, from: &reader).write(type.privateNames, to: &writer)
     }
     return writer.secret()
+  }
+
+  /// The numbers of `fields`.
+  private static func numbers(_ type: SSHKeyType, _ fields: UnsafeRawBufferPointer) throws(StoreError) -> KeyNumbers {
+    var reader = WireReader(fields)
+    _ = try reader.string()
+    return try KeyNumbers(type, type.privateNames, from: &reader)
   }
 
   /// Without checks, which tests of faults leave out.
@@ -86,7 +95,7 @@ package struct SSHPrivateKey: ~Copyable, Sendable {
     }
     var writer = try WireWriter()
     try fields.withUnsafeBytes { (raw) throws(StoreError) in
-      try PrivateNumbers(fields: raw, publicKey.type).sign(data, publicKey.type, flags: flags, to: &writer)
+      try Self.numbers(publicKey.type, raw).sign(data, flags: flags, to: &writer)
     }
     let signature = writer.bytes()
     // A wrong one reveals a prime. Source: Boneh, DeMillo, Lipton, "On the Importance of Checking Cryptographic Protocols for
@@ -96,14 +105,5 @@ package struct SSHPrivateKey: ~Copyable, Sendable {
         .damaged, "a signature was computed wrongly, and is withheld", cure: "check the machine's memory, and the key's file")
     }
     return signature
-  }
-}
-
-extension PrivateNumbers {
-  /// The numbers of `fields`, which begin with the type's name.
-  init(fields: UnsafeRawBufferPointer, _ type: SSHKeyType) throws(StoreError) {
-    var reader = WireReader(fields)
-    _ = try reader.string()
-    try self.init(type, certified: nil, from: &reader)
   }
 }

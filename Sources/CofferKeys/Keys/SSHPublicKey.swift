@@ -13,9 +13,9 @@ package struct SSHPublicKey: Sendable, Hashable {
   package init(blob: [UInt8]) throws(StoreError) {
     type = try blob.lent { (raw) throws(StoreError) in
       var reader = WireReader(raw)
-      let name = try reader.text()
-      guard let type = SSHKeyType(rawValue: name) else { throw .unusable("keys of type '\(name.prefix(64))' are not used") }
-      try PublicNumbers(type, from: &reader).check()
+      let (type, isCertificate) = try SSHKeyType.named(reader.text())
+      guard !isCertificate else { throw .unusable("a certificate stands in place of a key") }
+      try KeyNumbers(type, type.publicNames, from: &reader).checkPublic()
       try reader.end()
       return type
     }
@@ -48,11 +48,18 @@ package struct SSHPublicKey: Sendable, Hashable {
     return try withNumbers { (numbers) throws(StoreError) in try numbers.verifies(algorithm, bytes, data) }
   }
 
-  func withNumbers<Result: ~Copyable>(_ body: (PublicNumbers) throws(StoreError) -> Result) throws(StoreError) -> Result {
+  init(_ numbers: KeyNumbers) throws(StoreError) {
+    var blob = try WireWriter()
+    try blob.put(numbers.type.rawValue)
+    try numbers.write(numbers.type.publicNames, to: &blob)
+    try self.init(blob: blob.bytes())
+  }
+
+  func withNumbers<Result: ~Copyable>(_ body: (KeyNumbers) throws(StoreError) -> Result) throws(StoreError) -> Result {
     try blob.lent { (raw) throws(StoreError) in
       var reader = WireReader(raw)
       _ = try reader.string()
-      return try body(PublicNumbers(type, from: &reader))
+      return try body(KeyNumbers(type, type.publicNames, from: &reader))
     }
   }
 }
