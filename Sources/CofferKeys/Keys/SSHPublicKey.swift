@@ -40,7 +40,7 @@ package struct SSHPublicKey: Sendable, Hashable {
     (try? verifies(signature, data)) ?? false
   }
 
-  private func verifies(_ signature: UnsafeRawBufferPointer, _ data: UnsafeRawBufferPointer) throws(StoreError) -> Bool {
+  func verifies(_ signature: UnsafeRawBufferPointer, _ data: UnsafeRawBufferPointer) throws(StoreError) -> Bool {
     var reader = WireReader(signature)
     let (algorithm, bytes) = (try reader.text(), try reader.string())
     try reader.end()
@@ -91,6 +91,7 @@ package struct SSHLine: Sendable {
   }
 
   static func fingerprint(of blob: [UInt8]) -> String {
+    _ = Sodium.ready
     var digest = [UInt8](repeating: 0, count: 32)
     crypto_hash_sha256(&digest, blob, UInt64(blob.count))
     return "SHA256:" + base64(digest).prefix { $0 != "=" }
