@@ -112,4 +112,61 @@ import Testing
     }
     #expect(mac == expected)
   }
+
+  @Test(.tags(.slow), .wholeRun, arguments: ["rsa", "ecdsa"])
+  func `after a signature no part of the private number stays in memory`(type: String) throws {
+    // A new key: other tests hold those of the fixtures in ordinary memory.
+    _ = try run("ssh-keygen", "-q", "-t", type, "-N", "", "-C", "", "-f", "key")
+    let file = try String(contentsOfFile: folder.path.appending("key").string, encoding: .utf8)
+    var needle = try SecretBytes(zeros: 16)
+    func use() throws {
+      let key = try SSHPrivateKey(file: secret(file))
+      for _ in 0..<3 { _ = try key.sign([1, 2, 3]) }
+      // The last bytes of the fields are those of a prime, or of ECDSA's number.
+      let last = try key.fields.suffix(needle.count + 4)
+      needle.withUnsafeMutableBytes { out in last.withUnsafeBytes { out.copyMemory(from: .init(rebasing: $0[..<out.count])) } }
+      #expect(try Self.copies(of: needle) > 0, "a key in use is found")
+      _ = try key.sign([4])  // It lives until here.
+    }
+    try use()
+    #expect(try Self.copies(of: needle) == 0)
+  }
+
+  /// Copies of `needle` in the memory of this process, itself left out.
+  private static func copies(of needle: borrowing SecretBytes) throws -> Int {
+    // Larger than a shared region, so that it has its own.
+    var room = try SecretBytes(zeros: 1 << 20)
+    let memory = open("/proc/self/mem", O_RDONLY | O_CLOEXEC)
+    try #require(memory >= 0)
+    defer { close(memory) }
+    // A read by path ends after the first part of it.
+    let maps = try #require(FileHandle(forReadingAtPath: "/proc/self/maps")).readDataToEndOfFile()
+    let regions = String(decoding: maps, as: UTF8.self).split(separator: "\n").compactMap { line in
+      let ends = line.prefix { $0 != " " }.split(separator: "-").compactMap { UInt(String($0), radix: 16) }
+      return line.contains(" rw") && ends.count == 2 ? ends[0]..<ends[1] : nil
+    }
+    let ownNeedle = needle.withUnsafeBytes { UInt(bitPattern: $0.baseAddress) }
+    let ownRoom = room.withUnsafeBytes { UInt(bitPattern: $0.baseAddress) }
+    var found = 0
+    for region in regions where !region.contains(ownRoom) {
+      // Parts overlap, so that none hides the needle between them.
+      for start in stride(from: region.lowerBound, to: region.upperBound, by: room.count - needle.count) {
+        let wanted = min(room.count, Int(region.upperBound - start))
+        found += room.withUnsafeMutableBytes { out in
+          let count = pread(memory, out.baseAddress, wanted, off_t(start))
+          return needle.withUnsafeBytes { needle in
+            guard let base = out.baseAddress, let sought = needle.baseAddress, count >= needle.count else { return 0 }
+            var (hits, at) = (0, 0)
+            while let next = memchr(base + at, Int32(needle[0]), count - needle.count + 1 - at) {
+              at = next - base
+              if memcmp(next, sought, needle.count) == 0, start + UInt(at) != ownNeedle { hits += 1 }
+              at += 1
+            }
+            return hits
+          }
+        }
+      }
+    }
+    return found
+  }
 }
