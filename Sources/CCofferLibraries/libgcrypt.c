@@ -51,12 +51,12 @@ static coffer_libgcrypt table;
   X(cipher_encrypt, gcry_cipher_encrypt) \
   X(cipher_decrypt, gcry_cipher_decrypt)
 
-// libgcrypt's memory, as this file gives it. Its own leaves copies behind: the search in an expression copies a part of a private key to
-// ordinary memory, which is not wiped. Here all memory is wiped when it is freed, and secret numbers lie in a locked pool.
+// libgcrypt's memory, as this file gives it. Its own leaves copies behind: the search in an expression copies a part of a private
+// key to ordinary memory, which is not wiped. Here all memory is wiped when it is freed, and secrets lie in a locked pool.
 
 enum { UNIT = 16 };
-// A signature with an RSA key of 16 384 bits takes less than 64 KiB (measured), and few are made at once. What does not fit is wiped too,
-// but not locked.
+// A signature with an RSA key of 16 384 bits takes less than 64 KiB (measured), and few are made at once. What does not fit is
+// wiped too, but not locked.
 enum { POOL_BYTES = 256 * 1024 };
 
 // Followed by its memory. The pool is a row of these.
@@ -147,7 +147,8 @@ static bool fill(const char **error) {
   NAMES(COFFER_LOAD_FUNCTION)
   const char *(*check_version)(const char *) = NULL;
   unsigned (*control)(int, ...) = NULL;
-  void (*set_memory)(void *(*)(size_t), void *(*)(size_t), int (*)(const void *), void *(*)(void *, size_t), void (*)(void *)) = NULL;
+  void (*set_memory)(
+      void *(*)(size_t), void *(*)(size_t), int (*)(const void *), void *(*)(void *, size_t), void (*)(void *)) = NULL;
   *(void **)&check_version = dlsym(library, "gcry_check_version");
   *(void **)&control = dlsym(library, "gcry_control");
   *(void **)&set_memory = dlsym(library, "gcry_set_allocation_handler");

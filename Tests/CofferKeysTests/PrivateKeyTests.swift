@@ -86,6 +86,8 @@ import Testing
     #expect(again.publicKey == key.publicKey && again.comment == key.comment)
     let isSame = again.fields.isEqual(to: key.fields)
     #expect(isSame)
+    let sealed = try SSHPrivateKey(file: file, isSealed: true)
+    #expect(try sealed.publicKey == key.publicKey && key.publicKey.accepts(sealed.sign(message), of: message))
     let written = text(file).split(separator: "\n"), theirs = try KeyFixture.text(name).split(separator: "\n")
     #expect(written.map(\.count) == theirs.map(\.count), "its lines are as long as ssh-keygen's")
   }

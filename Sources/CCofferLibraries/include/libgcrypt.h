@@ -21,10 +21,12 @@ typedef struct {
       struct gcry_mpi *_Nonnull result, struct gcry_mpi *_Nonnull base, struct gcry_mpi *_Nonnull exponent,
       struct gcry_mpi *_Nonnull modulus);
   struct gcry_mpi_point *_Nullable (*_Nonnull mpi_point_set)(
-      struct gcry_mpi_point *_Nullable point, struct gcry_mpi *_Nonnull x, struct gcry_mpi *_Nonnull y, struct gcry_mpi *_Nonnull z);
+      struct gcry_mpi_point *_Nullable point, struct gcry_mpi *_Nonnull x, struct gcry_mpi *_Nonnull y,
+      struct gcry_mpi *_Nonnull z);
   void (*_Nonnull mpi_mul)(struct gcry_mpi *_Nonnull result, struct gcry_mpi *_Nonnull a, struct gcry_mpi *_Nonnull b);
   void (*_Nonnull mpi_mulm)(
-      struct gcry_mpi *_Nonnull result, struct gcry_mpi *_Nonnull a, struct gcry_mpi *_Nonnull b, struct gcry_mpi *_Nonnull modulus);
+      struct gcry_mpi *_Nonnull result, struct gcry_mpi *_Nonnull a, struct gcry_mpi *_Nonnull b,
+      struct gcry_mpi *_Nonnull modulus);
   void (*_Nonnull mpi_sub_ui)(struct gcry_mpi *_Nonnull result, struct gcry_mpi *_Nonnull a, unsigned long b);
   int (*_Nonnull mpi_cmp)(struct gcry_mpi *_Nonnull a, struct gcry_mpi *_Nonnull b);
   int (*_Nonnull mpi_cmp_ui)(struct gcry_mpi *_Nonnull a, unsigned long b);

@@ -13,7 +13,7 @@ extension SSHPrivateKey {
   private static let lineCount = 70
 
   /// - Throws: ``StoreError`` `.unsupported` for a file with a passphrase or of another format; else as ``init(from:)``.
-  package init(file text: borrowing SecretBytes) throws(StoreError) {
+  package init(file text: borrowing SecretBytes, isSealed: Bool = false) throws(StoreError) {
     guard text.count <= Self.longest else { throw .malformed("a key's file is longer than \(Self.longest) bytes") }
     let decoded = try StoreError.guarding {
       try SecretBase64.decode(
@@ -31,7 +31,7 @@ extension SSHPrivateKey {
       }
       guard try reader.uint32() == 1 else { throw .malformed("a key's file does not hold one key") }
       let blob = try reader.string()
-      let key = try Self.read(section: reader.string())
+      let key = try Self.read(section: reader.string(), isSealed)
       try reader.end()
       guard key.certificate == nil, blob.elementsEqual(key.publicKey.blob) else {
         throw .malformed("the public key before the private one is another")
@@ -40,10 +40,10 @@ extension SSHPrivateKey {
     }
   }
 
-  private static func read(section: UnsafeRawBufferPointer) throws(StoreError) -> SSHPrivateKey {
+  private static func read(section: UnsafeRawBufferPointer, _ isSealed: Bool) throws(StoreError) -> SSHPrivateKey {
     var reader = WireReader(section)
     guard try reader.uint32() == reader.uint32() else { throw .malformed("the two check numbers of a key's file differ") }
-    let key = try SSHPrivateKey(from: &reader)
+    let key = try SSHPrivateKey(from: &reader, isSealed: isSealed)
     let padding = try reader.take(section.count - reader.offset)
     guard section.count.isMultiple(of: block), padding.count < block,
       padding.elementsEqual((0..<padding.count).map { UInt8($0 + 1) })
