@@ -55,8 +55,8 @@ static coffer_libgcrypt table;
 // key to ordinary memory, which is not wiped. Here all memory is wiped when it is freed, and secrets lie in a locked pool.
 
 enum { UNIT = 16 };
-// A signature with an RSA key of 16 384 bits takes less than 64 KiB (measured), and few are made at once. What does not fit is
-// wiped too, but not locked.
+// A signature with an RSA key of 16 384 bits takes less than 64 KiB (measured), and few are made at once. Secrets
+// beyond the pool are wiped too, but not locked.
 enum { POOL_BYTES = 256 * 1024 };
 
 // Followed by its memory. The pool is a row of these.

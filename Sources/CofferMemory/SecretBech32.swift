@@ -34,7 +34,7 @@ package enum SecretBech32 {
   package static func decode(_ text: borrowing SecretBytes, prefix: String) throws(SecretMemoryError) -> SecretBytes? {
     let head = prefix.utf8.count + 1
     let groups = text.count - head - checksumCount
-    // What does not fill a byte are less than 5 bits.
+    // Less than 5 bits fill no byte.
     guard groups >= 0, groups * 5 % 8 < 5 else { return nil }
     var bytes = try SecretBytes(zeros: groups * 5 / 8)
     let isValid = text.withUnsafeBytes { raw in

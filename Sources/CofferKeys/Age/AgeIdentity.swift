@@ -7,6 +7,7 @@ package struct AgeIdentity: ~Copyable, Sendable {
   private static let prefix = "AGE-SECRET-KEY-"
 
   private let scalar: SecretBytes
+  /// The public half.
   package let recipient: AgeRecipient
 
   private init(scalar: consuming SecretBytes) {

@@ -2,7 +2,7 @@ internal import CCofferSodium
 package import CofferMemory
 package import CofferPlatform
 
-/// Who can decrypt: the public half of an ``AgeIdentity``. Source: C2SP age, "X25519 recipient stanza".
+/// The public half of an ``AgeIdentity``, to which files are encrypted. Source: C2SP age, "X25519 recipient stanza".
 package struct AgeRecipient: Sendable, Hashable {
   static let prefix = "age"
   static let keyCount = 32
@@ -22,6 +22,7 @@ package struct AgeRecipient: Sendable, Hashable {
     self.point = point
   }
 
+  /// `age1…`.
   package var text: String {
     var text: [UInt8] = []
     point.lent { SecretBech32.encode($0, prefix: Self.prefix) { text.append($0) } }
@@ -31,7 +32,7 @@ package struct AgeRecipient: Sendable, Hashable {
   /// The argument and the body of a stanza from which the recipient's identity gets `fileKey`.
   ///
   /// - Parameter fileKey: 16 bytes.
-  /// - Throws: ``StoreError`` `.undecodable` for another count, and for a recipient whom anybody could be; `.memory`.
+  /// - Throws: ``StoreError`` `.undecodable` for another count, and for a recipient of low order; `.memory`.
   package func wrap(_ fileKey: borrowing SecretBytes) throws(StoreError) -> (share: [UInt8], body: [UInt8]) {
     guard fileKey.count == Self.fileKeyCount else { throw .malformed("a file key does not have 16 bytes") }
     let ephemeral = try AgeIdentity.generate()

@@ -37,7 +37,7 @@ package struct SSHPublicKey: Sendable, Hashable {
   /// Source: RFC 4253, section 6.6; RFC 8332, section 3; RFC 5656, section 3.1.2; RFC 8709, section 6.
   package func verify(_ signature: UnsafeRawBufferPointer, of data: UnsafeRawBufferPointer) -> Bool {
     // Malformed bytes and numbers out of range are the reasons for an error: the key and libgcrypt are checked.
-    (try? verifies(signature, data)) ?? false
+    do throws(StoreError) { return try verifies(signature, data) } catch { return false }
   }
 
   func verifies(_ signature: UnsafeRawBufferPointer, _ data: UnsafeRawBufferPointer) throws(StoreError) -> Bool {

@@ -20,8 +20,10 @@ package enum SigningPurpose: Sendable, Equatable {
   /// - Parameter blob: the key that is to sign, or its certificate. A request that names another one is ``other``: signed, it
   ///   would be no login.
   package init(_ data: UnsafeRawBufferPointer, by blob: [UInt8]) {
-    // The reason does not matter: bytes of another format are no error.
-    self = (try? Self.login(data, blob)).map { .login($0) } ?? (try? Self.file(data)) ?? .other
+    // Bytes of another format are no error.
+    do throws(StoreError) { self = .login(try Self.login(data, blob)) } catch {
+      do throws(StoreError) { self = try Self.file(data) } catch { self = .other }
+    }
   }
 
   private static let loginByte: UInt8 = 50

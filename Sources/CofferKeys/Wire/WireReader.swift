@@ -1,6 +1,6 @@
 package import CofferPlatform
 
-/// Reads the fields of SSH from lent bytes. What it returns is a part of them, and must not outlive the loan.
+/// Reads the fields of SSH from lent bytes. The results are parts of them, and must not outlive the loan.
 ///
 /// Source: RFC 4251, section 5.
 package struct WireReader {

@@ -8,8 +8,10 @@ package struct WireWriter: ~Copyable {
   private var room: SecretBytes
   private(set) var count = 0
 
+  /// - Throws: ``StoreError`` `.memory`, as all that writes.
   package init() throws(StoreError) { room = try StoreError.guarding { try SecretBytes(zeros: 256) } }
 
+  /// Bytes without a count.
   package mutating func put(raw: UnsafeRawBufferPointer) throws(StoreError) {
     if raw.count > room.count - count {
       let size = 2 * (count + raw.count)
@@ -29,6 +31,8 @@ package struct WireWriter: ~Copyable {
     try put(raw: [24, 16, 8, 0].map { UInt8(truncatingIfNeeded: number >> $0) })
   }
 
+  /// A string.
+  ///
   /// - Precondition: `bytes` are fewer than 2^32; all that is written was read from such a field or is shorter.
   package mutating func put(_ bytes: UnsafeRawBufferPointer) throws(StoreError) {
     try put(UInt32(bytes.count))
@@ -48,12 +52,12 @@ package struct WireWriter: ~Copyable {
     try put(raw: digits)
   }
 
-  /// What was written, in guarded memory.
+  /// The written bytes, in guarded memory.
   package consuming func secret() -> SecretBytes {
     room.truncate(to: count)
     return room
   }
 
-  /// What was written, if it is public.
+  /// The written bytes, if they are public.
   package func bytes() -> [UInt8] { room.withUnsafeBytes { Array($0.prefix(count)) } }
 }
