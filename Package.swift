@@ -111,6 +111,10 @@ let package = Package(
       swiftSettings: strict),
     // The agent's socket, messages and calls, and a client for programs that only ask. It links no library.
     .target(name: "CofferClient", dependencies: ["CCofferPlatform"], swiftSettings: strict),
+    // Keys of SSH and identities of age: parsing, signatures, decryption. It does no I/O. Only the agent may import it.
+    .target(
+      name: "CofferKeys", dependencies: ["CofferMemory", "CofferPlatform", "CCofferSodium", "CCofferLibraries"],
+      swiftSettings: strict),
     // Keeps a vault unlocked in a process of its own, and asks it.
     .target(
       name: "CofferAgent",
@@ -224,6 +228,10 @@ let package = Package(
       dependencies: ["CofferPlatform", "CofferTestSupport", systemPackage]),
     .testTarget(name: "CofferMemoryTests", dependencies: ["CofferMemory", "CofferTestSupport"], swiftSettings: strict),
     .testTarget(
+      name: "CofferKeysTests",
+      dependencies: ["CofferKeys", "CofferMemory", "CofferPlatform", "CofferTestSupport", systemPackage],
+      swiftSettings: strict),
+    .testTarget(
       name: "CofferStorageTests",
       dependencies: ["CofferPlatform", "CofferStorage", "CofferMemory", "CofferTestSupport", systemPackage]),
     .testTarget(
@@ -325,7 +333,7 @@ let package = Package(
       name: "CofferParserTests",
       dependencies: [
         "CofferCLI", "CofferFormats", "CofferTerminal", "CofferSecretService", "CofferLogin", "CofferPostgres", "Coffer",
-        "CofferAgent", "CofferClient", "CofferDefaults",
+        "CofferAgent", "CofferClient", "CofferDefaults", "CofferKeys",
         "CofferVault", "CofferPlatform", "CofferStorage", "CofferMemory", systemPackage,
       ]),
     .testTarget(

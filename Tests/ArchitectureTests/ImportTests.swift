@@ -26,6 +26,7 @@ import Testing
       "CCofferLibraries", "SystemPackage",
     ],
     "CofferClient": ["CCofferPlatform"],
+    "CofferKeys": ["CofferMemory", "CofferPlatform", "CCofferSodium", "CCofferLibraries"],
     "CofferAgent": [
       "CofferClient", "CofferVault", "CofferVaultFormat", "CofferVaultRows", "CofferStorage", "CofferMemory", "CofferPlatform",
       "SystemPackage",
@@ -85,6 +86,10 @@ import Testing
       }
       #expect(expected.subtracting(others.map(\.1.module)) == [], "\(target) has an arrow that no file needs")
     }
+  }
+
+  @Test func `only the agent may import the keys that never leave it`() {
+    #expect(Set(Self.arrows.filter { $0.value.contains("CofferKeys") }.keys).isSubset(of: ["CofferAgent"]))
   }
 
   @Test func `C libraries are wrapped in targets without Swift`() throws {

@@ -66,4 +66,12 @@ import Testing
       #expect(hex(tag) == expected, "\(digest)")
     }
   }
+
+  @Test func `HKDF gives the first block of RFC 5869's result without salt and information`() throws {
+    let salt = try SecretBytes(zeros: 0)
+    let derived = try secret(Array(repeating: 0x0B, count: 22)).withUnsafeBytes {
+      try SecretDigest.sha256.derive(from: $0, salt: salt)
+    }
+    #expect(hex(derived) == "8da4e775a563c18f715f802a063c5a31b8a11f5c5ee1879ec3454e5f3c738d2d")
+  }
 }

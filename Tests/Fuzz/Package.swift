@@ -61,6 +61,9 @@ let package = Package(
       swiftSettings: watched),
     .target(name: "CofferClient", dependencies: ["CCofferPlatform"], swiftSettings: watched),
     .target(
+      name: "CofferKeys", dependencies: ["CofferMemory", "CofferPlatform", "CCofferSodium", "CCofferLibraries"],
+      swiftSettings: watched),
+    .target(
       name: "CofferAgent",
       dependencies: [
         "CofferClient", "CofferVault", "CofferVaultFormat", "CofferVaultRows", "CofferStorage", "CofferMemory", "CofferPlatform",
@@ -121,8 +124,8 @@ let package = Package(
     program(
       "Vault",
       [
-        "CofferAgent", "CofferClient", "CofferVault", "CofferVaultFormat", "CofferVaultRows", "CofferStorage", "CofferMemory",
-        "CofferPlatform",
+        "CofferAgent", "CofferClient", "CofferKeys", "CofferVault", "CofferVaultFormat", "CofferVaultRows", "CofferStorage",
+        "CofferMemory", "CofferPlatform",
       ]),
     program(
       "Postgres",

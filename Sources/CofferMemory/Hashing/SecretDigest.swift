@@ -37,6 +37,18 @@ package enum SecretDigest: Sendable, CaseIterable {
     return try hash(outer)
   }
 
+  /// HKDF: a key as long as one hash, from `secret`.
+  ///
+  /// Source: RFC 5869, sections 2.2 and 2.3. No caller needs a second block.
+  package func derive(
+    from secret: UnsafeRawBufferPointer, salt: borrowing SecretBytes, info: String = ""
+  ) throws(SecretMemoryError) -> SecretBytes {
+    let extracted = try authenticate(secret, with: salt)
+    return try (Array(info.utf8) + [1]).span.bytes.withUnsafeBytes { (block) throws(SecretMemoryError) in
+      try authenticate(block, with: extracted)
+    }
+  }
+
   /// The key, or its hash if it is longer than a block, filled up to a block and mixed with `pad`; then `message`.
   private func padded(
     _ key: borrowing SecretBytes, _ pad: UInt8, _ message: UnsafeRawBufferPointer

@@ -118,11 +118,8 @@ enum KeyExchange {
   static func derive(_ shared: borrowing SecretBytes) throws(Refusal) -> SecretBytes {
     try Refusal.memory { () throws(SecretMemoryError) in
       let salt = try SecretBytes(zeros: SecretDigest.sha256.count)
-      let extracted = try shared.withUnsafeBytes { (bytes) throws(SecretMemoryError) in
-        try SecretDigest.sha256.authenticate(bytes, with: salt)
-      }
-      let expanded = try [UInt8(1)].span.bytes.withUnsafeBytes { (block) throws(SecretMemoryError) in
-        try SecretDigest.sha256.authenticate(block, with: extracted)
+      let expanded = try shared.withUnsafeBytes { (bytes) throws(SecretMemoryError) in
+        try SecretDigest.sha256.derive(from: bytes, salt: salt)
       }
       return try expanded.prefix(SecretCipher.keyCount)
     }

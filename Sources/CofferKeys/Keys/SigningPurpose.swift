@@ -1,0 +1,70 @@
+internal import CofferPlatform
+
+/// The meaning of the bytes that an SSH agent is asked to sign.
+package enum SigningPurpose: Sendable, Equatable {
+  /// A login by the key that is to sign.
+  case login(Login)
+  /// A signature of a file or a commit. Source: OpenSSH's PROTOCOL.sshsig.
+  case file(namespace: String, hash: String)
+  /// Anything else, such as a certificate or a malformed request.
+  case other
+
+  /// Source: RFC 4252, section 7; OpenSSH's PROTOCOL, "publickey-hostbound-v00@openssh.com".
+  package struct Login: Sendable, Equatable {
+    package let sessionID: [UInt8]
+    package let user: String
+    /// The key that the server showed; nil in requests of clients before OpenSSH 8.9.
+    package let hostKey: [UInt8]?
+  }
+
+  /// - Parameter blob: the key that is to sign, or its certificate. A request that names another one is ``other``: signed, it
+  ///   would be no login.
+  package init(_ data: UnsafeRawBufferPointer, by blob: [UInt8]) {
+    // Bytes of another format are no error.
+    do throws(StoreError) { self = .login(try Self.login(data, blob)) } catch {
+      do throws(StoreError) { self = try Self.file(data) } catch { self = .other }
+    }
+  }
+
+  private static let loginByte: UInt8 = 50
+  /// Bytes of a session id: a hash of the key exchange, of at most 64. Source: OpenSSH's agent has the same limit.
+  private static let longestSessionID = 128
+
+  private static func login(_ data: UnsafeRawBufferPointer, _ blob: [UInt8]) throws(StoreError) -> Login {
+    var reader = WireReader(data)
+    let sessionID = Array(try reader.string())
+    guard 1...longestSessionID ~= sessionID.count, try reader.byte() == loginByte else { throw .malformed("no login") }
+    let user = try reader.text()
+    guard try reader.text() == "ssh-connection" else { throw .malformed("another service") }
+    let method = try reader.text()
+    guard ["publickey", "publickey-hostbound-v00@openssh.com"].contains(method), try reader.byte() == 1 else {
+      throw .malformed("another method")
+    }
+    let algorithm = try reader.text()
+    guard try reader.string().elementsEqual(blob), try type(of: blob).fits(algorithm: algorithm) else {
+      throw .malformed("another key")
+    }
+    let hostKey = method == "publickey" ? nil : Array(try reader.string())
+    try reader.end()
+    return Login(sessionID: sessionID, user: user, hostKey: hostKey)
+  }
+
+  private static func type(of blob: [UInt8]) throws(StoreError) -> SSHKeyType {
+    try blob.lent { (raw) throws(StoreError) in
+      var reader = WireReader(raw)
+      return try SSHKeyType.named(reader.text()).type
+    }
+  }
+
+  private static func file(_ data: UnsafeRawBufferPointer) throws(StoreError) -> SigningPurpose {
+    var reader = WireReader(data)
+    guard try reader.take(6).elementsEqual("SSHSIG".utf8) else { throw .malformed("no SSHSIG") }
+    let namespace = try reader.text()
+    _ = try reader.string()  // Reserved, and to be ignored.
+    let hash = try reader.text()
+    let digest = try reader.string()
+    try reader.end()
+    guard !namespace.isEmpty, digest.count == ["sha256": 32, "sha512": 64][hash] else { throw .malformed("no SSHSIG") }
+    return .file(namespace: namespace, hash: hash)
+  }
+}
