@@ -1,9 +1,9 @@
 /// Limits of Coffer's size and entanglement. A change that needs more raises a figure here, in its own commit.
 enum Budget {
   // Lines of .swift, .c and .h; code lines are neither blank nor only a comment.
-  static let sourceLines = 84_600
-  static let codeLines = 65_200
-  static let testLines = 75_200
+  static let sourceLines = 85_600
+  static let codeLines = 65_900
+  static let testLines = 76_300
   static let largestTarget = 19_300
   /// The code that keeps a thief from learning anything and detects edits.
   static let trustedCoreLines = 8_000
@@ -21,10 +21,10 @@ enum Budget {
   static let decidingStoreRequirements = 3
   static let layeredStoreRequirements = 4
 
-  static let trackedFiles = 2_050
-  static let commentWords = 149_200
+  static let trackedFiles = 2_085
+  static let commentWords = 151_650
   /// Clauses in the comments of Sources that begin with what, who or whoever.
   static let clauses = 40
   static let linesOver130 = 2
-  static let markdownWords = 63_100
+  static let markdownWords = 63_150
 }

@@ -67,7 +67,7 @@ import Testing
     try expect(.undecodable(stored: "malformed bytes")) { _ = try Self.certificate("own/p256-cert.pub") }
   }
 
-  @Test(.tags(.campaign), arguments: ["own/ed25519-cert.pub", "own/p384-cert.pub", "own/rsa-cert.pub"])
+  @Test(.tags(.campaign), .wholeRun, arguments: ["own/ed25519-cert.pub", "own/p384-cert.pub", "own/rsa-cert.pub"])
   func `a certificate with any bit changed, or cut short, is refused`(name: String) throws {
     let blob = try KeyFixture.blob(name)
     #expect(try SSHCertificate(blob: blob).blob == blob)

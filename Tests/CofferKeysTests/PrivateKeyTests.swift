@@ -141,7 +141,7 @@ import Testing
     for other in others { #expect(throws: StoreError.self) { _ = try added(KeyFixture.request(key, other)) } }
   }
 
-  @Test(.tags(.campaign), arguments: KeyFixture.types)
+  @Test(.tags(.campaign), .wholeRun, arguments: KeyFixture.types)
   func `a private key with any bit of its numbers changed, or cut short, is refused`(
     name: String
   ) throws {
@@ -156,7 +156,7 @@ import Testing
     }
   }
 
-  @Test(.tags(.campaign), arguments: ["own/ed25519", "own/p256"])
+  @Test(.tags(.campaign), .wholeRun, arguments: ["own/ed25519", "own/p256"])
   func `a file with any bit changed is refused, or is of the same key`(name: String)
     throws
   {

@@ -23,7 +23,7 @@ import Testing
     try expect(.unsupported) { _ = try KeyFixture.publicKey(name) }
   }
 
-  @Test(arguments: ["rsa", "ecdsa", "ed25519"]) func `OpenSSH's signatures of files verify, and none with a changed bit does`(
+  @Test(.tags(.campaign), .wholeRun, arguments: ["rsa", "ecdsa", "ed25519"]) func `OpenSSH's signatures of files verify, and none with a changed bit does`(
     name: String
   ) throws {
     let armored = try KeyFixture.text("sshsig/\(name).sig").split(separator: "\n")
@@ -53,7 +53,8 @@ import Testing
       try signed.lent { SigningPurpose($0, by: key.blob) } == .file(namespace: KeyFixture.text("sshsig/namespace"), hash: hash))
   }
 
-  @Test func `an ECDSA key with a changed bit, and any key cut short, is refused`() throws {
+  @Test(.tags(.campaign), .wholeRun)
+  func `an ECDSA key with a changed bit, and any key cut short, is refused`() throws {
     for name in KeyFixture.types {
       let blob = try KeyFixture.publicKey("\(name).pub").blob
       for count in 0..<blob.count { #expect(throws: StoreError.self) { try SSHPublicKey(blob: Array(blob.prefix(count))) } }

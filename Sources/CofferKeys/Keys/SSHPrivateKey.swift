@@ -34,10 +34,10 @@ package struct SSHPrivateKey: ~Copyable, Sendable {
   /// Reads type, numbers and comment, as a request to add a key and a file hold them. Constraints follow in the one, padding in
   /// the other.
   ///
-  /// - Parameter isSealed: whether they come from a vault, and were checked when they went there. The check of an ECDSA key takes as
-  ///   long as a signature, and is left out.
-  /// - Throws: ``StoreError`` `.undecodable` for malformed fields and numbers that do not fit; `.unsupported` for other types, and
-  ///   for RSA and ECDSA without libgcrypt; `.memory`.
+  /// - Parameter isSealed: whether they come from a vault, and were checked when they went there. An ECDSA key is not checked
+  ///   again: that takes as long as a signature.
+  /// - Throws: ``StoreError`` `.undecodable` for malformed fields and numbers that do not fit; `.unsupported` for other types,
+  ///   and for RSA and ECDSA without libgcrypt; `.memory`.
   ///
   /// Source: RFC 9987 (SSH agent), adding keys; OpenSSH's PROTOCOL.key and PROTOCOL.certkeys.
   package init(from reader: inout WireReader, isSealed: Bool = false) throws(StoreError) {
@@ -89,8 +89,8 @@ package struct SSHPrivateKey: ~Copyable, Sendable {
   /// The signature of `data`: an algorithm's name and its bytes.
   ///
   /// - Parameter flags: 2 or 4, RSA with SHA-256 or SHA-512. Other keys have one algorithm, and ignore them.
-  /// - Throws: ``StoreError`` `.unsupported` for RSA without either, which would be SHA-1; `.damaged` for an RSA signature that its
-  ///   own key does not verify; `.afterFork`; `.memory`.
+  /// - Throws: ``StoreError`` `.unsupported` for RSA without either, which would be SHA-1; `.damaged` for an RSA signature that
+  ///   its own key does not verify; `.afterFork`; `.memory`.
   package func sign(_ data: UnsafeRawBufferPointer, flags: UInt32) throws(StoreError) -> [UInt8] {
     guard fields.isIntact else {
       throw StoreError(.afterFork, "the key belongs to the parent of this process", cure: "open the vault in this process")

@@ -30,8 +30,8 @@ struct Number: ~Copyable {
 }
 
 extension Gcrypt {
-  /// Whether the numbers of a private RSA key fit together: a signature with others may reveal a prime. Nothing tells here whether
-  /// the primes are. Source: RFC 8017, section 3.2.
+  /// Whether the numbers of a private RSA key fit together: a signature with others may reveal a prime. Primality is not
+  /// checked. Source: RFC 8017, section 3.2.
   static func areConsistent(_ key: KeyNumbers) throws(StoreError) -> Bool {
     let library = try library()
     let d = try Number(key["d"], library)
