@@ -23,9 +23,8 @@ import Testing
     try expect(.unsupported) { _ = try KeyFixture.publicKey(name) }
   }
 
-  @Test(.tags(.campaign), .wholeRun, arguments: ["rsa", "ecdsa", "ed25519"]) func `OpenSSH's signatures of files verify, and none with a changed bit does`(
-    name: String
-  ) throws {
+  @Test(.tags(.campaign), .wholeRun, arguments: ["rsa", "ecdsa", "ed25519"])
+  func `OpenSSH's signatures of files verify, and none with a changed bit does`(name: String) throws {
     let armored = try KeyFixture.text("sshsig/\(name).sig").split(separator: "\n")
     let whole = Array(try #require(Data(base64Encoded: armored.dropFirst().dropLast().joined())))
     let key = try KeyFixture.publicKey("sshsig/\(name).pub")
