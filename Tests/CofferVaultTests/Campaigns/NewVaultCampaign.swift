@@ -39,7 +39,7 @@ struct NewVaultCampaign {
         keyFilesAlone += 1
         #expect(end.wasSignalled || end.output.contains("keep the key file"), context)
         let content = try Data(contentsOf: URL(filePath: key.string))
-        #expect(try again().output.contains("delete it"), context)
+        #expect(try again().output.contains("delete the file"), context)
         #expect(try Data(contentsOf: URL(filePath: key.string)) == content, context)
         unlink(key.string)
       }
