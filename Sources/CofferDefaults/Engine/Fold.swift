@@ -19,7 +19,7 @@ struct Fold {
   /// - Throws: ``/CofferPlatform/StoreError`` `.noSpace`, `.io`, `.busy` and others that leave every value stored;
   ///   `.damaged`, `.readOnly`, `.closed`, `.moved`.
   func synchronize(scrubbing: Bool = false, telling: Bool = true) throws(StoreError) {
-    do { try run(scrubbing: scrubbing, telling: telling) } catch { throw unfolded(error) }
+    do { if try !isRemoved() { try run(scrubbing: scrubbing, telling: telling) } } catch { throw unfolded(error) }
   }
 
   /// A failed fold loses no value, so an error of the system or the lock must not claim that nothing was changed.
@@ -72,7 +72,6 @@ struct Fold {
   }
 
   private func run(scrubbing: Bool = false, telling: Bool) throws(StoreError) {
-    if try isRemoved() { return }
     for _ in 0..<Self.attempts {
       let isDone = try engine.folding { () throws(StoreError) in
         try finishUnfinished()
