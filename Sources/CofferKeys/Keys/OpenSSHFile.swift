@@ -27,7 +27,7 @@ extension SSHPrivateKey {
       guard raw.starts(with: Self.magic) else { throw .malformed("a key's file does not begin as openssh-key-v1") }
       _ = try reader.take(Self.magic.count)
       guard try reader.text() == "none", try reader.text() == "none", try reader.string().isEmpty else {
-        throw StoreError(.unsupported, "the key's file has a passphrase", cure: "add it with 'coffer ssh add', which asks for it")
+        throw StoreError(.unsupported, "the key's file has a passphrase", cure: "remove it with ssh-keygen -p")
       }
       guard try reader.uint32() == 1 else { throw .malformed("a key's file does not hold one key") }
       let blob = try reader.string()
@@ -61,7 +61,7 @@ extension SSHPrivateKey {
     else {
       throw StoreError(
         .unsupported, "the text is not a private key in OpenSSH's format",
-        cure: "add it with 'coffer ssh add', or convert it with ssh-keygen -p")
+        cure: "convert it with ssh-keygen -p")
     }
     return text.dropFirst(begin.utf8CodeUnitCount).dropLast(end.utf8CodeUnitCount).lazy.filter { !isSpace($0) }
   }
