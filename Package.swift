@@ -119,7 +119,8 @@ let package = Package(
     .target(
       name: "CofferAgent",
       dependencies: [
-        "CofferClient", "CofferVault", "CofferVaultFormat", "CofferVaultRows", "CofferStorage", "CofferMemory", "CofferPlatform",
+        "CofferClient", "CofferKeys", "CofferVault", "CofferVaultFormat", "CofferVaultRows", "CofferStorage", "CofferMemory",
+        "CofferPlatform",
         systemPackage,
       ],
       swiftSettings: strict),

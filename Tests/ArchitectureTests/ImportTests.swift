@@ -28,7 +28,8 @@ import Testing
     "CofferClient": ["CCofferPlatform"],
     "CofferKeys": ["CofferMemory", "CofferPlatform", "CCofferSodium", "CCofferLibraries"],
     "CofferAgent": [
-      "CofferClient", "CofferVault", "CofferVaultFormat", "CofferVaultRows", "CofferStorage", "CofferMemory", "CofferPlatform",
+      "CofferClient", "CofferKeys", "CofferVault", "CofferVaultFormat", "CofferVaultRows", "CofferStorage", "CofferMemory",
+      "CofferPlatform",
       "SystemPackage",
     ],
     "CofferValues": ["CofferStorage", "CofferDefaults", "CofferPlatform", "SystemPackage"],

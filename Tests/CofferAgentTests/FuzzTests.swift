@@ -180,6 +180,12 @@ struct FuzzTests {
       case .add:
         var report = ImportReport()
         try report.take(&fields)
+      case .keys: _ = try [SessionBinding].read(from: &fields)
+      case .use: _ = try fields.read(KeyUse.self)
+      case .allow: _ = try fields.read(KeyApproval.self)
+      case .put: _ = try fields.read(KeyAddition.self)
+      case .drop: _ = try fields.read(KeyBlob?.self)
+      case .uses: _ = try fields.read(UseEntry.self)
       }
     }
   }

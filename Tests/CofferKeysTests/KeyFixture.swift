@@ -39,8 +39,8 @@ func bytes(_ hex: String) -> [UInt8] {
 }
 
 /// What `write` writes.
-func wire(_ write: (inout WireWriter) throws -> Void) throws -> [UInt8] {
-  var writer = try WireWriter()
+func wire(_ write: (inout SSHWriter) throws -> Void) throws -> [UInt8] {
+  var writer = try SSHWriter()
   try write(&writer)
   return writer.bytes()
 }
@@ -48,7 +48,7 @@ func wire(_ write: (inout WireWriter) throws -> Void) throws -> [UInt8] {
 /// Reads a private key from `fields`, as a request to add it holds them.
 func added(_ fields: [UInt8]) throws -> SSHPrivateKey {
   try fields.lent { (raw) throws(StoreError) in
-    var reader = WireReader(raw)
+    var reader = SSHReader(raw)
     return try SSHPrivateKey(from: &reader)
   }
 }

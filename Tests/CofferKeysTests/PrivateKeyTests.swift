@@ -185,7 +185,7 @@ import Testing
     let whole = key.fields.withUnsafeBytes { Array($0) }
     // Offsets of the private numbers: d, inverse, p and q.
     let starts: [Int] = try whole.lent { (raw) throws(StoreError) in
-      var reader = WireReader(raw)
+      var reader = SSHReader(raw)
       for _ in 0..<3 { _ = try reader.string() }
       var starts: [Int] = []
       for _ in 0..<4 {
@@ -212,7 +212,7 @@ extension KeyFixture {
   static func request(_ key: borrowing SSHPrivateKey, _ certificate: [UInt8]) throws -> [UInt8] {
     let fields = key.fields.withUnsafeBytes { Array($0) }
     let left = try fields.lent { (raw) throws(StoreError) in
-      var reader = WireReader(raw)
+      var reader = SSHReader(raw)
       for _ in 0..<(key.publicKey.type == .ed25519 ? 1 : 3) { _ = try reader.string() }
       return Array(fields.dropFirst(reader.offset))
     }

@@ -29,7 +29,7 @@ import Testing
     let whole = Array(try #require(Data(base64Encoded: armored.dropFirst().dropLast().joined())))
     let key = try KeyFixture.publicKey("sshsig/\(name).pub")
     let (signature, hash) = try whole.lent { (raw) throws(StoreError) in
-      var reader = WireReader(raw)
+      var reader = SSHReader(raw)
       _ = try reader.take(10)
       for _ in 0..<3 { _ = try reader.string() }
       let hash = try reader.text()

@@ -66,7 +66,8 @@ let package = Package(
     .target(
       name: "CofferAgent",
       dependencies: [
-        "CofferClient", "CofferVault", "CofferVaultFormat", "CofferVaultRows", "CofferStorage", "CofferMemory", "CofferPlatform",
+        "CofferClient", "CofferKeys", "CofferVault", "CofferVaultFormat", "CofferVaultRows", "CofferStorage", "CofferMemory",
+        "CofferPlatform",
         system,
       ],
       swiftSettings: watched),

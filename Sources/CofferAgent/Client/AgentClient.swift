@@ -124,6 +124,26 @@ public final class AgentClient: Sendable {
     return list
   }
 
+  package func ask<each Argument: WireValue, Element: WireValue>(
+    _ call: KeyCall<Element, repeat each Argument>, _ arguments: repeat each Argument
+  ) throws(StoreError) -> [Element] {
+    let arguments = (repeat each arguments)
+    var list: [Element] = []
+    try askForPages(call.request, isWrite: call.effect != .none) { (writer) throws(StoreError) in
+      try writer.put(repeat each arguments)
+    } element: { (fields) throws(StoreError) in
+      list.append(try fields.read())
+    }
+    return list
+  }
+
+  /// Answers a question about a key, or approves uses ahead.
+  package func allow(_ approval: KeyApproval) throws(StoreError) {
+    try ask(.allow, isWrite: true, within: Self.unlockTime) { (writer) throws(StoreError) in
+      try writer.put(approval)
+    } answer: { (_) throws(StoreError) in }
+  }
+
   func ask<Result>(
     _ request: AgentProtocol.Request, isWrite: Bool = false, within time: Duration? = nil,
     _ put: (inout FrameWriter) throws(StoreError) -> Void = { _ in },

@@ -1,3 +1,4 @@
+internal import CofferMemory
 internal import CofferPlatform
 internal import CofferStorage
 internal import CofferVault
@@ -39,6 +40,7 @@ final class AgentVault: Sendable {
   private let locking = Mutex(Locking())
   private let hasKey = Atomic<Bool>(false)
   let watchers: Watchers
+  let keyring = Keyring()
 
   init(_ settings: AgentSettings, clock: AgentClock = .machine, watchers: Watchers = Watchers()) {
     self.settings = settings
@@ -92,6 +94,17 @@ final class AgentVault: Sendable {
     locked.options = settings.options.narrowed(by: expectation)
     (locked.options.keepsIndex, locked.options.isBrief) = (true, false)
     try hold(locked.unlock(with: credentials), times, asked)
+  }
+
+  /// - Throws: ``/CofferPlatform/StoreError/Kind/wrongSecret`` unless `passphrase` opens the vault; the errors of opening it.
+  func compare(_ passphrase: SecretForm) throws(StoreError) {
+    var credentials = Credentials()
+    do throws(SecretMemoryError) {
+      credentials.passphrase = try passphrase.bytes.withUnsafeBytes { (raw) throws(SecretMemoryError) in
+        try SecretBytes(copying: raw)
+      }
+    } catch { throw StoreError(memory: error) }
+    _ = try LockedVault.open(settings.vault, options: settings.options).unlock(with: credentials)
   }
 
   /// The state at the request to unlock. Hashing a passphrase may wait long for its turn: later requests to lock count.

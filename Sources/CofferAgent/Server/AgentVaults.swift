@@ -1,4 +1,5 @@
 internal import CofferPlatform
+internal import CofferStorage
 internal import Synchronization
 
 /// Each is unlocked separately and has its own times.
@@ -83,6 +84,23 @@ final class AgentVaults: Sendable {
       }
       guesses.succeeded()
     }
+  }
+
+  /// Whether `passphrase` opens the vault; false without one.
+  ///
+  /// - Throws: ``/CofferPlatform/StoreError/Kind/wrongSecret``, ``/CofferPlatform/StoreError/Kind/busy`` while guesses are slowed
+  ///   down; the errors of opening the vault.
+  func proves(_ passphrase: SecretForm?, of vault: AgentVault) throws(StoreError) -> Bool {
+    guard let passphrase else { return false }
+    try guesses.withLock { (guesses) throws(StoreError) in
+      try guesses.check(now: clock.sinceBoot(), place: vault.settings.vault.description)
+      do throws(StoreError) { try vault.compare(passphrase) } catch {
+        if error.kind == .wrongSecret { guesses.failed(now: clock.sinceBoot()) }
+        throw error
+      }
+      guesses.succeeded()
+    }
+    return true
   }
 
   /// In the order of first request.

@@ -35,6 +35,12 @@ extension Conversation {
     case .commit: try commit(frame, on: socket)
     case .stage: try stage(frame, on: socket)
     case .add: try add(frame, on: socket)
+    case .keys: try answer(Calls.keys, frame, on: socket)
+    case .use: try answer(Calls.use, frame, on: socket)
+    case .allow: try allow(frame, on: socket)
+    case .put: try answer(Calls.put, frame, on: socket)
+    case .drop: try answer(Calls.drop, frame, on: socket)
+    case .uses: try answer(Calls.uses, frame, on: socket)
     }
   }
 
@@ -52,6 +58,30 @@ extension Conversation {
     let given = try arguments(of: frame) { (fields) throws(StoreError) in (repeat try (each Argument).read(from: &fields)) }
     let list = try perform(call.effect, on: socket) { (vault) throws(StoreError) in try call.work(vault, repeat each given) }
     try pages(of: list, on: socket) { (element, writer) throws(StoreError) in try element.put(in: &writer) }
+  }
+
+  private func answer<each Argument: WireValue, Element: WireValue>(
+    _ call: KeyCall<Element, repeat each Argument>, _ frame: borrowing Frame, on socket: borrowing LocalSocket
+  ) throws(AnswerFailure) {
+    let given = try arguments(of: frame) { (fields) throws(StoreError) in (repeat try (each Argument).read(from: &fields)) }
+    let keyring = try checked { () throws(StoreError) in try vault.keyring }
+    let client = KeyClient(socket)
+    let list = try perform(call.effect, on: socket) { (vault) throws(StoreError) in
+      try call.work(keyring, client, vault, repeat each given)
+    }
+    try pages(of: list, on: socket) { (element, writer) throws(StoreError) in try element.put(in: &writer) }
+  }
+
+  /// A passphrase is compared before the vault's turn, and wrong ones slow down as those of an unlock.
+  private func allow(_ frame: borrowing Frame, on socket: borrowing LocalSocket) throws(AnswerFailure) {
+    let approval = try arguments(of: frame) { (fields) throws(StoreError) in try fields.read(KeyApproval.self) }
+    let vault = try checked { () throws(StoreError) in try self.vault }
+    let isProven = try checked { () throws(StoreError) in try server.vaults.proves(approval.passphrase, of: vault) }
+    let client = KeyClient(socket)
+    try withVault { (unlocked) throws(StoreError) in
+      try vault.keyring.allow(approval, isProven: isProven, by: client, in: unlocked)
+    }
+    try done(on: socket) { (_) throws(StoreError) in }
   }
 
   private func perform<Result: Sendable>(

@@ -142,7 +142,7 @@ final class Conversation {
   }
 
   /// The greeting's vault, else the agent's first.
-  private var vault: AgentVault {
+  var vault: AgentVault {
     get throws(StoreError) { try server.vaults.at(greeting?.path ?? "") }
   }
 

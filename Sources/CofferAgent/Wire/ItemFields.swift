@@ -16,7 +16,7 @@ extension ItemName: ListedWireValue {
   /// As the name of a new item.
   ///
   /// - Throws: ``/CofferPlatform/StoreError/Kind/invalidName``.
-  fileprivate func checked() throws(StoreError) -> ItemName {
+  func checked() throws(StoreError) -> ItemName {
     let item = try ItemName(service: service, account: account)
     return field.isEmpty ? item : try item.field(named: field)
   }

@@ -69,6 +69,12 @@ package enum AgentProtocol {
     case version = 25
     case marked = 26
     case watch = 40
+    case keys = 50
+    case use = 51
+    case allow = 52
+    case put = 53
+    case drop = 54
+    case uses = 55
   }
 
   package enum Answer: UInt8 {

@@ -33,7 +33,7 @@ package struct AgeIdentity: ~Copyable, Sendable {
       return try SecretBech32.decode(text.prefix(count), prefix: Self.prefix)
     }
     guard let scalar, scalar.count == AgeRecipient.keyCount else {
-      throw .malformed("the text is not an identity of age's, AGE-SECRET-KEY-1…")
+      throw .malformedKey("the text is not an identity of age's, AGE-SECRET-KEY-1…")
     }
     self.init(scalar: scalar)
   }
@@ -55,7 +55,7 @@ package struct AgeIdentity: ~Copyable, Sendable {
   /// - Throws: ``StoreError`` `.undecodable` for other counts and for a share of low order; `.afterFork`; `.memory`.
   package func unwrap(share: UnsafeRawBufferPointer, body: UnsafeRawBufferPointer) throws(StoreError) -> SecretBytes? {
     guard share.count == AgeRecipient.keyCount, body.count == AgeRecipient.fileKeyCount + AgeRecipient.tagCount else {
-      throw .malformed("a stanza of age's does not have 32 bytes of share and of body")
+      throw .malformedKey("a stanza of age's does not have 32 bytes of share and of body")
     }
     let share = Array(share)
     let key = try wrappingKey(with: share, share: share, recipient: recipient.point)
@@ -78,7 +78,7 @@ package struct AgeIdentity: ~Copyable, Sendable {
       var shared = try SecretBytes(zeros: AgeRecipient.keyCount)
       let isUsable = shared.withMutableAddress { out in scalar.withAddress { crypto_scalarmult(out, $0, point) == 0 } }
       // Its shared secret is 0 for everybody.
-      guard isUsable else { throw StoreError.malformed("a share of age's has a low order") }
+      guard isUsable else { throw StoreError.malformedKey("a share of age's has a low order") }
       let salt = try (share + recipient).lent { (raw) throws(SecretMemoryError) in try SecretBytes(copying: raw) }
       return try shared.withUnsafeBytes { (raw) throws(SecretMemoryError) in
         try SecretDigest.sha256.derive(from: raw, salt: salt, info: "age-encryption.org/v1/X25519")

@@ -18,7 +18,7 @@ package struct AgeRecipient: Sendable, Hashable {
   /// - Throws: ``StoreError`` `.undecodable`; `.memory`.
   package init(text: String) throws(StoreError) {
     let point = try decoded(text) { try SecretBech32.decode($0, prefix: Self.prefix) }
-    guard let point, point.count == Self.keyCount else { throw .malformed("the text is not a recipient of age's, age1…") }
+    guard let point, point.count == Self.keyCount else { throw .malformedKey("the text is not a recipient of age's, age1…") }
     self.point = point
   }
 
@@ -34,7 +34,7 @@ package struct AgeRecipient: Sendable, Hashable {
   /// - Parameter fileKey: 16 bytes.
   /// - Throws: ``StoreError`` `.undecodable` for another count, and for a recipient of low order; `.memory`.
   package func wrap(_ fileKey: borrowing SecretBytes) throws(StoreError) -> (share: [UInt8], body: [UInt8]) {
-    guard fileKey.count == Self.fileKeyCount else { throw .malformed("a file key does not have 16 bytes") }
+    guard fileKey.count == Self.fileKeyCount else { throw .malformedKey("a file key does not have 16 bytes") }
     let ephemeral = try AgeIdentity.generate()
     let share = ephemeral.recipient.point
     let key = try ephemeral.wrappingKey(with: point, share: share, recipient: point)
@@ -45,7 +45,7 @@ package struct AgeRecipient: Sendable, Hashable {
         crypto_aead_chacha20poly1305_ietf_encrypt(&body, nil, $0, UInt64(fileKey.count), nil, 0, nil, nonce, key) == 0
       }
     }
-    guard isSealed else { throw .malformed("a file key cannot be encrypted") }
+    guard isSealed else { throw .malformedKey("a file key cannot be encrypted") }
     return (share, body)
   }
 }

@@ -14,40 +14,40 @@ extension SSHPrivateKey {
 
   /// - Throws: ``StoreError`` `.unsupported` for a file with a passphrase or of another format; else as ``init(from:)``.
   package init(file text: borrowing SecretBytes, isSealed: Bool = false) throws(StoreError) {
-    guard text.count <= Self.longest else { throw .malformed("a key's file is longer than \(Self.longest) bytes") }
+    guard text.count <= Self.longest else { throw .malformedKey("a key's file is longer than \(Self.longest) bytes") }
     let decoded = try StoreError.guarding {
       try SecretBase64.decode(
         SecretBytes.written { (put) throws(StoreError) in
           try text.withUnsafeBytes { (raw) throws(StoreError) in try Self.body(of: raw).forEach(put) }
         })
     }
-    guard let decoded else { throw .malformed("a key's file is not Base64") }
+    guard let decoded else { throw .malformedKey("a key's file is not Base64") }
     self = try decoded.withUnsafeBytes { (raw) throws(StoreError) in
-      var reader = WireReader(raw)
-      guard raw.starts(with: Self.magic) else { throw .malformed("a key's file does not begin as openssh-key-v1") }
+      var reader = SSHReader(raw)
+      guard raw.starts(with: Self.magic) else { throw .malformedKey("a key's file does not begin as openssh-key-v1") }
       _ = try reader.take(Self.magic.count)
       guard try reader.text() == "none", try reader.text() == "none", try reader.string().isEmpty else {
         throw StoreError(.unsupported, "the key's file has a passphrase", cure: "remove it with ssh-keygen -p")
       }
-      guard try reader.uint32() == 1 else { throw .malformed("a key's file does not hold one key") }
+      guard try reader.uint32() == 1 else { throw .malformedKey("a key's file does not hold one key") }
       let blob = try reader.string()
       let key = try Self.read(section: reader.string(), isSealed)
       try reader.end()
       guard key.certificate == nil, blob.elementsEqual(key.publicKey.blob) else {
-        throw .malformed("the public key before the private one is another")
+        throw .malformedKey("the public key before the private one is another")
       }
       return key
     }
   }
 
   private static func read(section: UnsafeRawBufferPointer, _ isSealed: Bool) throws(StoreError) -> SSHPrivateKey {
-    var reader = WireReader(section)
-    guard try reader.uint32() == reader.uint32() else { throw .malformed("the two check numbers of a key's file differ") }
+    var reader = SSHReader(section)
+    guard try reader.uint32() == reader.uint32() else { throw .malformedKey("the two check numbers of a key's file differ") }
     let key = try SSHPrivateKey(from: &reader, isSealed: isSealed)
     let padding = try reader.take(section.count - reader.offset)
     guard section.count.isMultiple(of: block), padding.count < block,
       padding.elementsEqual((0..<padding.count).map { UInt8($0 + 1) })
-    else { throw .malformed("the padding of a key's file is wrong") }
+    else { throw .malformedKey("the padding of a key's file is wrong") }
     return key
   }
 
@@ -70,7 +70,7 @@ extension SSHPrivateKey {
   ///
   /// - Throws: ``StoreError`` `.memory`.
   package func file() throws(StoreError) -> SecretBytes {
-    var section = try WireWriter()
+    var section = try SSHWriter()
     let check = UInt32.random(in: .min ... .max)
     for _ in 0..<2 { try section.put(check) }
     try fields.withUnsafeBytes { (raw) throws(StoreError) in try section.put(raw: raw) }
@@ -78,7 +78,7 @@ extension SSHPrivateKey {
     let padding = (Self.block - section.count % Self.block) % Self.block
     try section.put(raw: (0..<padding).map { UInt8($0 + 1) })
     let secret = section.secret()
-    var whole = try WireWriter()
+    var whole = try SSHWriter()
     try whole.put(raw: Self.magic)
     for text in ["none", "none", ""] { try whole.put(text) }
     try whole.put(1)

@@ -28,25 +28,25 @@ package struct SSHCertificate: Sendable, Hashable {
   ///   as ``SSHPublicKey/init(blob:)``.
   package init(blob: [UInt8]) throws(StoreError) {
     self = try blob.lent { (raw) throws(StoreError) in
-      var reader = WireReader(raw)
+      var reader = SSHReader(raw)
       return try SSHCertificate(blob, raw, &reader)
     }
   }
 
-  private init(_ blob: [UInt8], _ raw: UnsafeRawBufferPointer, _ reader: inout WireReader) throws(StoreError) {
+  private init(_ blob: [UInt8], _ raw: UnsafeRawBufferPointer, _ reader: inout SSHReader) throws(StoreError) {
     let (type, isCertificate) = try SSHKeyType.named(reader.text())
     guard isCertificate else { throw .unusable("a key stands in place of a certificate") }
     _ = try reader.string()  // A nonce.
     key = try SSHPublicKey(KeyNumbers(type, type.publicNames, from: &reader))
     serial = try reader.uint64()
     guard let kind = Kind(rawValue: try reader.uint32()) else {
-      throw .malformed("a certificate is for neither a user nor a host")
+      throw .malformedKey("a certificate is for neither a user nor a host")
     }
     keyID = try reader.text()
-    var (names, principals) = (WireReader(try reader.string()), [String]())
+    var (names, principals) = (SSHReader(try reader.string()), [String]())
     while !names.isAtEnd, principals.count <= Self.mostPrincipals { principals.append(try names.text()) }
     guard principals.count <= Self.mostPrincipals else {
-      throw .malformed("a certificate has more than \(Self.mostPrincipals) names")
+      throw .malformedKey("a certificate has more than \(Self.mostPrincipals) names")
     }
     (validAfter, validBefore) = (try reader.uint64(), try reader.uint64())
     criticalOptions = try Self.options(reader.string())
@@ -56,17 +56,17 @@ package struct SSHCertificate: Sendable, Hashable {
     let signed = reader.bytes(from: 0, to: reader.offset)
     let signature = try reader.string()
     try reader.end()
-    guard authority.verify(signature, of: signed) else { throw .malformed("a certificate's signature is wrong") }
+    guard authority.verify(signature, of: signed) else { throw .malformedKey("a certificate's signature is wrong") }
     (self.blob, self.kind, self.principals) = (blob, kind, principals)
   }
 
   /// Names in ascending order, each once, with their data.
   private static func options(_ raw: UnsafeRawBufferPointer) throws(StoreError) -> [String: [UInt8]] {
-    var (reader, options, last) = (WireReader(raw), [String: [UInt8]](), [UInt8]())
+    var (reader, options, last) = (SSHReader(raw), [String: [UInt8]](), [UInt8]())
     while !reader.isAtEnd {
       let name = try reader.text()
       let bytes = Array(name.utf8)
-      guard last.lexicographicallyPrecedes(bytes) else { throw .malformed("a certificate's options are not in order") }
+      guard last.lexicographicallyPrecedes(bytes) else { throw .malformedKey("a certificate's options are not in order") }
       options[name] = Array(try reader.string())
       last = bytes
     }

@@ -17,7 +17,7 @@ package struct SSHPrivateKey: ~Copyable, Sendable {
   package static func generate(comment: String) throws(StoreError) -> SSHPrivateKey {
     let seed = try StoreError.guarding { try SecretBytes.random(Ed25519.seedCount) }
     let key = try seed.withUnsafeBytes { (seed) throws(StoreError) in try Ed25519.expand(seed) }
-    var writer = try WireWriter()
+    var writer = try SSHWriter()
     try writer.put(SSHKeyType.ed25519.rawValue)
     try key.withUnsafeBytes { (key) throws(StoreError) in
       try writer.put(UnsafeRawBufferPointer(rebasing: key[Ed25519.seedCount...]))
@@ -26,7 +26,7 @@ package struct SSHPrivateKey: ~Copyable, Sendable {
     try writer.put(comment)
     let fields = writer.secret()
     return try fields.withUnsafeBytes { (raw) throws(StoreError) in
-      var reader = WireReader(raw)
+      var reader = SSHReader(raw)
       return try SSHPrivateKey(from: &reader)
     }
   }
@@ -40,10 +40,10 @@ package struct SSHPrivateKey: ~Copyable, Sendable {
   ///   and for RSA and ECDSA without libgcrypt; `.memory`.
   ///
   /// Source: RFC 9987 (SSH agent), adding keys; OpenSSH's PROTOCOL.key and PROTOCOL.certkeys.
-  package init(from reader: inout WireReader, isSealed: Bool = false) throws(StoreError) {
+  package init(from reader: inout SSHReader, isSealed: Bool = false) throws(StoreError) {
     let (type, isCertificate) = try SSHKeyType.named(reader.text())
     let certificate = isCertificate ? try SSHCertificate(blob: Array(reader.string())) : nil
-    guard certificate?.key.type ?? type == type else { throw .malformed("the certificate is of another type than its key") }
+    guard certificate?.key.type ?? type == type else { throw .malformedKey("the certificate is of another type than its key") }
     let fields = try Self.fields(type, certificate?.key, from: &reader)
     let comment = String(decoding: try reader.string(), as: UTF8.self)
     let publicKey = try fields.withUnsafeBytes { (raw) throws(StoreError) in
@@ -52,14 +52,14 @@ package struct SSHPrivateKey: ~Copyable, Sendable {
       if !isSealed || type.curve == nil { try numbers.checkPrivate() }
       return publicKey
     }
-    guard certificate?.key ?? publicKey == publicKey else { throw .malformed("the certificate is of another key") }
+    guard certificate?.key ?? publicKey == publicKey else { throw .malformedKey("the certificate is of another key") }
     self.init(fields, publicKey, certificate, comment)
   }
 
   private static func fields(
-    _ type: SSHKeyType, _ certified: SSHPublicKey?, from reader: inout WireReader
+    _ type: SSHKeyType, _ certified: SSHPublicKey?, from reader: inout SSHReader
   ) throws(StoreError) -> SecretBytes {
-    var writer = try WireWriter()
+    var writer = try SSHWriter()
     try writer.put(type.rawValue)
     if let certified {
       try certified.withNumbers { (numbers) throws(StoreError) in
@@ -75,7 +75,7 @@ package struct SSHPrivateKey: ~Copyable, Sendable {
 
   /// The numbers of `fields`.
   private static func numbers(_ type: SSHKeyType, _ fields: UnsafeRawBufferPointer) throws(StoreError) -> KeyNumbers {
-    var reader = WireReader(fields)
+    var reader = SSHReader(fields)
     _ = try reader.string()
     return try KeyNumbers(type, type.privateNames, from: &reader)
   }
@@ -95,7 +95,7 @@ package struct SSHPrivateKey: ~Copyable, Sendable {
     guard fields.isIntact else {
       throw StoreError(.afterFork, "the key belongs to the parent of this process", cure: "open the vault in this process")
     }
-    var writer = try WireWriter()
+    var writer = try SSHWriter()
     try fields.withUnsafeBytes { (raw) throws(StoreError) in
       try Self.numbers(publicKey.type, raw).sign(data, flags: flags, to: &writer)
     }

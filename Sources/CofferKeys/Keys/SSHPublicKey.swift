@@ -12,7 +12,7 @@ package struct SSHPublicKey: Sendable, Hashable {
   ///   certificates too, and for RSA and ECDSA without libgcrypt.
   package init(blob: [UInt8]) throws(StoreError) {
     type = try blob.lent { (raw) throws(StoreError) in
-      var reader = WireReader(raw)
+      var reader = SSHReader(raw)
       let (type, isCertificate) = try SSHKeyType.named(reader.text())
       guard !isCertificate else { throw .unusable("a certificate stands in place of a key") }
       try KeyNumbers(type, type.publicNames, from: &reader).checkPublic()
@@ -41,7 +41,7 @@ package struct SSHPublicKey: Sendable, Hashable {
   }
 
   func verifies(_ signature: UnsafeRawBufferPointer, _ data: UnsafeRawBufferPointer) throws(StoreError) -> Bool {
-    var reader = WireReader(signature)
+    var reader = SSHReader(signature)
     let (algorithm, bytes) = (try reader.text(), try reader.string())
     try reader.end()
     guard type == .rsa || algorithm == type.rawValue else { return false }
@@ -49,7 +49,7 @@ package struct SSHPublicKey: Sendable, Hashable {
   }
 
   init(_ numbers: KeyNumbers) throws(StoreError) {
-    var blob = try WireWriter()
+    var blob = try SSHWriter()
     try blob.put(numbers.type.rawValue)
     try numbers.write(numbers.type.publicNames, to: &blob)
     try self.init(blob: blob.bytes())
@@ -57,7 +57,7 @@ package struct SSHPublicKey: Sendable, Hashable {
 
   func withNumbers<Result: ~Copyable>(_ body: (KeyNumbers) throws(StoreError) -> Result) throws(StoreError) -> Result {
     try blob.lent { (raw) throws(StoreError) in
-      var reader = WireReader(raw)
+      var reader = SSHReader(raw)
       _ = try reader.string()
       return try body(KeyNumbers(type, type.publicNames, from: &reader))
     }
@@ -72,17 +72,17 @@ package struct SSHLine: Sendable {
   /// - Throws: ``StoreError`` `.undecodable` for another text, and for a type that is not that of the blob.
   package init(_ line: String) throws(StoreError) {
     let parts = line.split(separator: " ", maxSplits: 2, omittingEmptySubsequences: true)
-    guard parts.count > 1 else { throw .malformed("a line is not TYPE BASE64 COMMENT") }
+    guard parts.count > 1 else { throw .malformedKey("a line is not TYPE BASE64 COMMENT") }
     guard let decoded = try decoded(parts[1], { try SecretBase64.decode($0) }) else {
-      throw .malformed("a line's second word is not Base64")
+      throw .malformedKey("a line's second word is not Base64")
     }
     blob = decoded
     comment = parts.count > 2 ? String(parts[2]) : ""
     let name = try decoded.lent { (raw) throws(StoreError) in
-      var reader = WireReader(raw)
+      var reader = SSHReader(raw)
       return try reader.text()
     }
-    guard name == parts[0] else { throw .malformed("a line's first word is not the type of its key") }
+    guard name == parts[0] else { throw .malformedKey("a line's first word is not the type of its key") }
   }
 
   static func text(_ type: String, _ blob: [UInt8], _ comment: String) -> String {

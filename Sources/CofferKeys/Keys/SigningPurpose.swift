@@ -31,18 +31,18 @@ package enum SigningPurpose: Sendable, Equatable {
   private static let longestSessionID = 128
 
   private static func login(_ data: UnsafeRawBufferPointer, _ blob: [UInt8]) throws(StoreError) -> Login {
-    var reader = WireReader(data)
+    var reader = SSHReader(data)
     let sessionID = Array(try reader.string())
-    guard 1...longestSessionID ~= sessionID.count, try reader.byte() == loginByte else { throw .malformed("no login") }
+    guard 1...longestSessionID ~= sessionID.count, try reader.byte() == loginByte else { throw .malformedKey("no login") }
     let user = try reader.text()
-    guard try reader.text() == "ssh-connection" else { throw .malformed("another service") }
+    guard try reader.text() == "ssh-connection" else { throw .malformedKey("another service") }
     let method = try reader.text()
     guard ["publickey", "publickey-hostbound-v00@openssh.com"].contains(method), try reader.byte() == 1 else {
-      throw .malformed("another method")
+      throw .malformedKey("another method")
     }
     let algorithm = try reader.text()
     guard try reader.string().elementsEqual(blob), try type(of: blob).fits(algorithm: algorithm) else {
-      throw .malformed("another key")
+      throw .malformedKey("another key")
     }
     let hostKey = method == "publickey" ? nil : Array(try reader.string())
     try reader.end()
@@ -51,20 +51,20 @@ package enum SigningPurpose: Sendable, Equatable {
 
   private static func type(of blob: [UInt8]) throws(StoreError) -> SSHKeyType {
     try blob.lent { (raw) throws(StoreError) in
-      var reader = WireReader(raw)
+      var reader = SSHReader(raw)
       return try SSHKeyType.named(reader.text()).type
     }
   }
 
   private static func file(_ data: UnsafeRawBufferPointer) throws(StoreError) -> SigningPurpose {
-    var reader = WireReader(data)
-    guard try reader.take(6).elementsEqual("SSHSIG".utf8) else { throw .malformed("no SSHSIG") }
+    var reader = SSHReader(data)
+    guard try reader.take(6).elementsEqual("SSHSIG".utf8) else { throw .malformedKey("no SSHSIG") }
     let namespace = try reader.text()
     _ = try reader.string()  // Reserved, and to be ignored.
     let hash = try reader.text()
     let digest = try reader.string()
     try reader.end()
-    guard !namespace.isEmpty, digest.count == ["sha256": 32, "sha512": 64][hash] else { throw .malformed("no SSHSIG") }
+    guard !namespace.isEmpty, digest.count == ["sha256": 32, "sha512": 64][hash] else { throw .malformedKey("no SSHSIG") }
     return .file(namespace: namespace, hash: hash)
   }
 }

@@ -11,7 +11,7 @@ enum Ed25519 {
   /// The private key of `seed`.
   static func expand(_ seed: UnsafeRawBufferPointer) throws(StoreError) -> SecretBytes {
     _ = Sodium.ready
-    guard seed.count == seedCount else { throw .malformed("an Ed25519 key does not have 32 bytes") }
+    guard seed.count == seedCount else { throw .malformedKey("an Ed25519 key does not have 32 bytes") }
     var key = try StoreError.guarding { try SecretBytes(zeros: privateCount) }
     var point = [UInt8](repeating: 0, count: Int(crypto_sign_PUBLICKEYBYTES))
     _ = key.withMutableAddress { out in seed.withAddress { crypto_sign_seed_keypair(&point, out, $0) == 0 } }

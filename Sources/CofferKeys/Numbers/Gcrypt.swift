@@ -88,7 +88,7 @@ enum Gcrypt {
   static func requirePoint(_ point: UnsafeRawBufferPointer, on curve: Curve) throws(StoreError) {
     let library = try library()
     guard point.count == 1 + 2 * curve.count, point[0] == 4 else {
-      throw .malformed("a point is not uncompressed, or not of its curve's length")
+      throw .malformedKey("a point is not uncompressed, or not of its curve's length")
     }
     var context: OpaquePointer?
     let status = library.curve_open(&context, nil, curve.libraryName)
@@ -105,7 +105,7 @@ enum Gcrypt {
       library.point_release(raw)
     }
     guard library.mpi_cmp(x.raw, prime) < 0, library.mpi_cmp(y.raw, prime) < 0, library.curve_has(raw, context) != 0 else {
-      throw .malformed("a point is not on its curve")
+      throw .malformedKey("a point is not on its curve")
     }
   }
 }

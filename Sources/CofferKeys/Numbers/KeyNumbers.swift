@@ -13,7 +13,7 @@ struct KeyNumbers {
   let type: SSHKeyType
   private var values: [String: UnsafeRawBufferPointer] = [:]
 
-  init(_ type: SSHKeyType, _ names: [String], from reader: inout WireReader) throws(StoreError) {
+  init(_ type: SSHKeyType, _ names: [String], from reader: inout SSHReader) throws(StoreError) {
     self.type = type
     try read(names, from: &reader)
   }
@@ -24,17 +24,17 @@ struct KeyNumbers {
   private func isNumber(_ name: String) -> Bool { type == .rsa || type.curve != nil && name == "d" }
 
   /// Source: RFC 8709, section 4; RFC 4253, section 6.6; RFC 5656, section 3.1; OpenSSH's PROTOCOL.key.
-  mutating func read(_ names: [String], from reader: inout WireReader) throws(StoreError) {
+  mutating func read(_ names: [String], from reader: inout SSHReader) throws(StoreError) {
     for name in names {
       let limit = type.curve?.count ?? (name == "e" ? Self.exponentBytes : Self.rsaBits.upperBound / 8)
       values[name] = isNumber(name) ? try reader.number(limit: limit) : try reader.string()
     }
     guard names.first != "curve" || self["curve"].elementsEqual((type.curve?.name ?? "").utf8) else {
-      throw .malformed("the key's curve is not that of its type")
+      throw .malformedKey("the key's curve is not that of its type")
     }
   }
 
-  func write(_ names: [String], to writer: inout WireWriter) throws(StoreError) {
+  func write(_ names: [String], to writer: inout SSHWriter) throws(StoreError) {
     for name in names { if isNumber(name) { try writer.put(number: self[name]) } else { try writer.put(self[name]) } }
   }
 
@@ -49,14 +49,14 @@ struct KeyNumbers {
   func checkPublic() throws(StoreError) {
     if let curve = type.curve { return try Gcrypt.requirePoint(self["q"], on: curve) }
     guard type == .rsa else {
-      guard self["q"].count == 32 else { throw .malformed("an Ed25519 key does not have 32 bytes") }
+      guard self["q"].count == 32 else { throw .malformedKey("an Ed25519 key does not have 32 bytes") }
       return
     }
     let (modulus, exponent) = (self["n"], self["e"])
     let bits = modulus.count * 8 - modulus[0].leadingZeroBitCount
     guard Self.rsaBits ~= bits else { throw .unusable("the RSA key has \(bits) bits, not 2048 to 16384") }
     guard modulus.last.map({ $0 & 1 }) == 1, exponent.last.map({ $0 & 1 }) == 1, !exponent.elementsEqual([1]) else {
-      throw .malformed("the RSA key's numbers do not fit")
+      throw .malformedKey("the RSA key's numbers do not fit")
     }
     _ = try Gcrypt.library()
   }
@@ -72,7 +72,7 @@ struct KeyNumbers {
     case .rsa: isConsistent = try Gcrypt.areConsistent(self)
     default: isConsistent = try Gcrypt.isConsistent(term("private-key", type.privateNames))
     }
-    guard isConsistent else { throw .malformed("the private half of the key does not match the public one") }
+    guard isConsistent else { throw .malformedKey("the private half of the key does not match the public one") }
   }
 
   /// Whether `signature`, without its algorithm's name, is one of `data`.
@@ -81,7 +81,7 @@ struct KeyNumbers {
   {
     let key = term("public-key", type.publicNames)
     if let curve = type.curve {
-      var numbers = WireReader(signature)
+      var numbers = SSHReader(signature)
       let (r, s) = (try numbers.number(limit: curve.count), try numbers.number(limit: curve.count))
       try numbers.end()
       return try Gcrypt.verifies(["sig-val", ["ecdsa", ["r", .bytes(r)], ["s", .bytes(s)]]], data, curve.hash, "raw", key)
@@ -92,12 +92,12 @@ struct KeyNumbers {
   }
 
   /// Writes an algorithm's name and the signature's bytes.
-  func sign(_ data: UnsafeRawBufferPointer, flags: UInt32, to writer: inout WireWriter) throws(StoreError) {
+  func sign(_ data: UnsafeRawBufferPointer, flags: UInt32, to writer: inout SSHWriter) throws(StoreError) {
     let key = term("private-key", type.privateNames)
     if let curve = type.curve {
       // A nonce made of key and message: no state of a random source can repeat or bias it.
       let signature = try Gcrypt.sign(data, curve.hash, "rfc6979", key)
-      var pair = try WireWriter()
+      var pair = try SSHWriter()
       for name in ["r", "s"] { try signature.value(name).lent { (digits) throws(StoreError) in try pair.put(number: digits) } }
       try writer.put(type.rawValue)
       try writer.put(pair.bytes())

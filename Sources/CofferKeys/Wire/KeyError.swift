@@ -1,12 +1,7 @@
 internal import CofferMemory
-package import CofferPlatform
+internal import CofferPlatform
 
 extension StoreError {
-  /// Bytes that are no key, certificate, signature or stanza.
-  package static func malformed(_ what: String) -> StoreError {
-    StoreError(.undecodable(stored: "malformed bytes"), what, cure: "give it as OpenSSH or age writes it")
-  }
-
   /// A key or algorithm that Coffer does not use.
   static func unusable(_ what: String) -> StoreError {
     StoreError(.unsupported, what, cure: "use an Ed25519, ECDSA or RSA key, with SHA-2")

@@ -18,7 +18,7 @@ enum KeyParsers {
     "ssh-login", longest: 512, words: words + ["ssh-connection", "publickey", "publickey-hostbound-v00@openssh.com"]
   ) { input in
     let blob = try Wire.bytes { try $0.put("ssh-ed25519") }
-    guard case .login(let login) = input.lent({ SigningPurpose($0, by: blob) }) else { throw StoreError.malformed("no login") }
+    guard case .login(let login) = input.lent({ SigningPurpose($0, by: blob) }) else { throw StoreError.malformedKey("no login") }
     let forms = try ["ssh-ed25519", "ssh-ed25519-cert-v01@openssh.com"].map { algorithm in
       try Wire.bytes { writer in
         try writer.put(login.sessionID)
@@ -38,7 +38,7 @@ enum KeyParsers {
   /// The bytes of a signature of a file.
   static let file = Parser("ssh-file-signature", longest: 256, words: ["SSHSIG", "sha256", "sha512", "git"]) { input in
     guard case .file(let namespace, let hash) = input.lent({ SigningPurpose($0, by: []) }) else {
-      throw StoreError.malformed("no signature of a file")
+      throw StoreError.malformedKey("no signature of a file")
     }
     try promise(!namespace.isEmpty && ["sha256", "sha512"].contains(hash), "a signature of a file is for nothing")
   }
@@ -75,7 +75,7 @@ enum KeyParsers {
         })
     }
     return try body.lent { (raw) throws(StoreError) in
-      var reader = WireReader(raw)
+      var reader = SSHReader(raw)
       let key = try SSHPrivateKey(from: &reader)
       try reader.end()
       return key
@@ -92,13 +92,13 @@ enum KeyParsers {
         return fileKey.count == 16
       }
     }
-    guard isOpened else { throw StoreError.malformed("a stanza is for another identity") }
+    guard isOpened else { throw StoreError.malformedKey("a stanza is for another identity") }
   }
 }
 
 private enum Wire {
-  static func bytes(_ write: (inout WireWriter) throws -> Void) throws -> [UInt8] {
-    var writer = try WireWriter()
+  static func bytes(_ write: (inout SSHWriter) throws -> Void) throws -> [UInt8] {
+    var writer = try SSHWriter()
     try write(&writer)
     return writer.bytes()
   }

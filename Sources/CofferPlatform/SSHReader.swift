@@ -1,12 +1,10 @@
-package import CofferPlatform
-
 /// Reads the fields of SSH from lent bytes. The results are parts of them, and must not outlive the loan.
 ///
 /// Source: RFC 4251, section 5.
-package struct WireReader {
+package struct SSHReader {
   private let bytes: UnsafeRawBufferPointer
   /// Bytes read so far.
-  private(set) var offset = 0
+  package private(set) var offset = 0
 
   package init(_ bytes: UnsafeRawBufferPointer) { self.bytes = bytes }
 
@@ -14,7 +12,7 @@ package struct WireReader {
 
   /// - Throws: ``StoreError`` `.undecodable`, as all that reads, for bytes that end too early.
   package mutating func take(_ count: Int) throws(StoreError) -> UnsafeRawBufferPointer {
-    guard count >= 0, count <= bytes.count - offset else { throw .malformed("a field is longer than the bytes around it") }
+    guard count >= 0, count <= bytes.count - offset else { throw .malformedKey("a field is longer than the bytes around it") }
     defer { offset += count }
     return UnsafeRawBufferPointer(rebasing: bytes[offset..<offset + count])
   }
@@ -30,7 +28,7 @@ package struct WireReader {
 
   /// A string that is UTF-8.
   package mutating func text() throws(StoreError) -> String {
-    guard let text = String(validating: try string(), as: UTF8.self) else { throw .malformed("a text is not UTF-8") }
+    guard let text = String(validating: try string(), as: UTF8.self) else { throw .malformedKey("a text is not UTF-8") }
     return text
   }
 
@@ -39,18 +37,25 @@ package struct WireReader {
   package mutating func number(limit: Int) throws(StoreError) -> UnsafeRawBufferPointer {
     let raw = try string()
     guard let first = raw.first, first < 0x80, first > 0 || raw.count > 1 && raw[1] >= 0x80 else {
-      throw .malformed("a number is not positive, or has a longer form than it needs")
+      throw .malformedKey("a number is not positive, or has a longer form than it needs")
     }
     let digits = first == 0 ? UnsafeRawBufferPointer(rebasing: raw[1...]) : raw
-    guard digits.count <= limit else { throw .malformed("a number is longer than \(limit) bytes") }
+    guard digits.count <= limit else { throw .malformedKey("a number is longer than \(limit) bytes") }
     return digits
   }
 
   /// The bytes between two offsets.
-  func bytes(from start: Int, to end: Int) -> UnsafeRawBufferPointer { UnsafeRawBufferPointer(rebasing: bytes[start..<end]) }
+  package func bytes(from start: Int, to end: Int) -> UnsafeRawBufferPointer { UnsafeRawBufferPointer(rebasing: bytes[start..<end]) }
 
   /// Requires that nothing follows.
   package func end() throws(StoreError) {
-    guard isAtEnd else { throw .malformed("bytes follow after the last field") }
+    guard isAtEnd else { throw .malformedKey("bytes follow after the last field") }
+  }
+}
+
+extension StoreError {
+  /// Bytes that are no message, key, certificate, signature or stanza.
+  package static func malformedKey(_ what: String) -> StoreError {
+    StoreError(.undecodable(stored: "malformed bytes"), what, cure: "give it as OpenSSH or age writes it")
   }
 }

@@ -4,7 +4,7 @@ package import CofferPlatform
 /// Writes the fields of SSH into guarded memory, so that one writer serves public keys and private ones.
 ///
 /// Source: RFC 4251, section 5.
-package struct WireWriter: ~Copyable {
+package struct SSHWriter: ~Copyable {
   private var room: SecretBytes
   private(set) var count = 0
 
