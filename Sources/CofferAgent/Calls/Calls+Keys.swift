@@ -10,9 +10,10 @@ package struct KeyCall<Element: WireValue, each Argument: WireValue>: Sendable {
 
   init(
     _ request: AgentProtocol.Request, _ effect: CallEffect = .none,
-    _ work: @escaping @Sendable (
-      Keyring, KeyClient, borrowing UnlockedVault, repeat each Argument
-    ) throws(StoreError) -> [Element]
+    _ work:
+      @escaping @Sendable (
+        Keyring, KeyClient, borrowing UnlockedVault, repeat each Argument
+      ) throws(StoreError) -> [Element]
   ) {
     (self.request, self.effect, self.work) = (request, effect, work)
   }

@@ -141,7 +141,8 @@ public final class AgentClient: Sendable {
   package func allow(_ approval: KeyApproval) throws(StoreError) {
     try ask(.allow, isWrite: true, within: Self.unlockTime) { (writer) throws(StoreError) in
       try writer.put(approval)
-    } answer: { (_) throws(StoreError) in }
+    } answer: { (_) throws(StoreError) in
+    }
   }
 
   func ask<Result>(

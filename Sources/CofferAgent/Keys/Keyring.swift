@@ -19,7 +19,8 @@ final class Keyring: Sendable {
   }
 
   /// - Parameter isProven: whether the right passphrase came with it.
-  func allow(_ approval: KeyApproval, isProven: Bool, by client: KeyClient, in vault: borrowing UnlockedVault) throws(StoreError) {}
+  func allow(_ approval: KeyApproval, isProven: Bool, by client: KeyClient, in vault: borrowing UnlockedVault) throws(StoreError)
+  {}
 
   func put(
     _ addition: KeyAddition, by client: KeyClient, in vault: borrowing UnlockedVault
