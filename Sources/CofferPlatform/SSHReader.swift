@@ -45,7 +45,9 @@ package struct SSHReader {
   }
 
   /// The bytes between two offsets.
-  package func bytes(from start: Int, to end: Int) -> UnsafeRawBufferPointer { UnsafeRawBufferPointer(rebasing: bytes[start..<end]) }
+  package func bytes(from start: Int, to end: Int) -> UnsafeRawBufferPointer {
+    UnsafeRawBufferPointer(rebasing: bytes[start..<end])
+  }
 
   /// Requires that nothing follows.
   package func end() throws(StoreError) {
