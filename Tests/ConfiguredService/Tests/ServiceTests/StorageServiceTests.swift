@@ -73,10 +73,10 @@ private enum Systems {
         #expect(commit.parentSpanID == request.spanID && commit.traceID == request.traceID)
         #expect(commit.startInstant.nanosecondsSinceEpoch <= commit.endInstant.nanosecondsSinceEpoch)
 
-        try home.vault.lock()
+        try await home.vault.lock()
         try await poll("the lock is heard") { log.entries.contains { $0.message == "the vault was locked" } }
         #expect(try metrics.expectGauge("coffer.vault.locked").lastValue == 1)
-        try home.vault.unlock(with: home.credentials())
+        try await home.vault.unlock(with: home.credentials())
         try await poll("the unlock is heard") { log.entries.contains { $0.message == "the vault was unlocked" } }
 
         trigger.triggerGracefulShutdown()
@@ -102,8 +102,8 @@ private enum Systems {
     let keys = Session()
     let app = try StorageRouter.inMemory(keys: keys)
     let session = try app.session(user: keys.user, credential: keys.credential)
-    try session.login(as: "ada") { try $0.set(Sealed("old"), for: keys.credential) }
-    let stale = try app.value(for: keys.credential)
+    try await session.login(as: "ada") { try $0.set(Sealed("old"), for: keys.credential) }
+    let stale = try await app.value(for: keys.credential)
     struct Refused: Error {}
     // Again, as the service may not run yet.
     try await poll("a refused renewal is recorded") {
