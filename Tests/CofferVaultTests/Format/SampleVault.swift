@@ -93,6 +93,7 @@ extension OpenRecord {
   /// As a reader of items gets it.
   consuming func form() -> SecretForm? {
     let metadata = meta.itemMetadata
-    return value.take().map { SecretForm($0, metadata: metadata) }
+    guard let value = value.take() else { return nil }
+    return SecretForm(value, metadata: metadata)
   }
 }
