@@ -13,6 +13,8 @@ extension AgentClient {
   }
 
   /// Lends each item and its value, as ``UnlockedVault/forEachItem(withFields:withoutValue:_:)`` does.
+  ///
+  /// - Parameter withoutValue: also receives each withheld item, whose fields are left out.
   package func forEachItem(
     withFields: Bool = false, withoutValue: (VaultItem) throws -> Void, _ body: (VaultItem, SecretForm) throws -> Void
   ) throws {
@@ -21,6 +23,9 @@ extension AgentClient {
       items += try find(.fields()).items()
       items.sort { $0.name < $1.name }
     }
+    let keys = Set(items.lazy.filter(\.metadata.isWithheld).map(\.name))
+    for item in items where keys.contains(item.name) { try withoutValue(item) }
+    items.removeAll { keys.contains($0.name) || keys.contains($0.name.item) }
     for batch in TransferBatches(items, bytes: \.valueBytes) {
       for (item, content) in zip(batch, try contents(of: batch.map(\.name))) {
         switch content {

@@ -88,3 +88,11 @@ func flips(_ bytes: [UInt8], atMost: Int = .max) -> [[UInt8]] {
     return copy
   }
 }
+
+extension OpenRecord {
+  /// As a reader of items gets it.
+  consuming func form() -> SecretForm? {
+    let metadata = meta.itemMetadata
+    return value.take().map { SecretForm($0, metadata: metadata) }
+  }
+}
