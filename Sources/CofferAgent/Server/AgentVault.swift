@@ -40,12 +40,14 @@ final class AgentVault: Sendable {
   private let locking = Mutex(Locking())
   private let hasKey = Atomic<Bool>(false)
   let watchers: Watchers
-  let keyring = Keyring()
+  let uses = UsesLog()
+  let keyring: Keyring
 
   init(_ settings: AgentSettings, clock: AgentClock = .machine, watchers: Watchers = Watchers()) {
     self.settings = settings
     self.clock = clock
     self.watchers = watchers
+    keyring = Keyring(uses: uses, clock: clock)
   }
 
   private var place: String { settings.vault.description }
@@ -130,6 +132,7 @@ final class AgentVault: Sendable {
           cure: "AgentClient.unlock(with:) again, if it is to be open", remedy: .unlockAgent)
       }
       state.unlocked = next.take()
+      keyring.begin()
       turn(&state)
       hasKey.store(true, ordering: .releasing)
     }
@@ -217,6 +220,7 @@ final class AgentVault: Sendable {
   func lapse() -> Duration? {
     let left = state.withLockIfAvailable { state in
       lapse(&state)
+      keyring.lapse()
       removeOldBytes(state)
       return remaining(state).map { min($0.idle, $0.life) }
     }
@@ -302,6 +306,7 @@ final class AgentVault: Sendable {
   private func turn(_ state: inout State) { state.since = max(clock.sinceBoot(), state.since + .nanoseconds(1)) }
 
   private func drop(_ state: inout State, _ reason: String) {
+    keyring.end()
     state.unlocked = nil
     turn(&state)
     hasKey.store(false, ordering: .releasing)

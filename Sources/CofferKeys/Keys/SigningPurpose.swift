@@ -22,13 +22,15 @@ package enum SigningPurpose: Sendable, Equatable {
   /// - Parameter blob: the key that is to sign, or its certificate. A request that names another one is ``other``: signed, it
   ///   would be no login.
   package init(_ data: UnsafeRawBufferPointer, by blob: [UInt8]) {
-    self = .other
-    // Bytes of another format are no error. No bytes are of two: their first fields differ.
-    let formats: [() throws(StoreError) -> SigningPurpose] = [
-      { () throws(StoreError) in .login(try Self.login(data, blob)) }, { () throws(StoreError) in try Self.file(data) },
-      { () throws(StoreError) in try Self.certificate(data, blob) },
-    ]
-    for format in formats { do throws(StoreError) { self = try format() } catch { continue } }
+    self =
+      Self.read { () throws(StoreError) in .login(try Self.login(data, blob)) }
+      ?? Self.read { () throws(StoreError) in try Self.file(data) }
+      ?? Self.read { () throws(StoreError) in try Self.certificate(data, blob) } ?? .other
+  }
+
+  /// Nil for bytes of another format, which are no error.
+  private static func read(_ body: () throws(StoreError) -> SigningPurpose) -> SigningPurpose? {
+    do throws(StoreError) { return try body() } catch { return nil }
   }
 
   private static let loginByte: UInt8 = 50
