@@ -153,8 +153,10 @@ extension KeyRules {
   private mutating func add(_ line: String, _ known: [String: [KnownKey]]) throws(StoreError) {
     if let extra = Extra(rawValue: line) {
       extras.insert(extra)
-    } else if line.hasPrefix("sign:"), line.utf8.count > 5 {
-      namespaces.insert(String(line.dropFirst(5)))
+    } else if line.hasPrefix("sign:") {
+      let namespace = String(line.dropFirst(5))
+      guard !namespace.isEmpty else { throw .malformedRule(line, "sign:NAMESPACE") }
+      namespaces.insert(namespace)
     } else {
       let hops = line.split(separator: ">", omittingEmptySubsequences: false)
       guard hops.count <= 2, let last = hops.last else { throw .malformedRule(line, "host>[user@]host") }

@@ -91,7 +91,7 @@ import Testing
 
   @Test func `a host's certificate counts for its names and its time, by a known authority`() throws {
     let authority = try TestHost("authority")
-    let line = { (marker: String) in "\(marker) web \(authority.key.key.publicKey.line(comment: ""))" }
+    let line = { (marker: String) in "\(marker) web \(authority.key.publicKey.line(comment: ""))" }
     let blob = try bench.newKey("key", KeyBench.metadata(["web"], ask: "never", hosts: [line("@cert-authority")]))
     let now = UInt64(Date().timeIntervalSince1970)
     let good = try TestHost("web", certifiedBy: authority, for: ["w*"], valid: now - 60..<now + 3600)
@@ -124,7 +124,7 @@ import Testing
     #expect(kind { _ = try bench.list(bindings) } == .refused)
     let session = [UInt8](repeating: 0, count: 129)
     let long = SessionBinding(
-      hostKey: near.blob, sessionID: session, signature: try near.key.key.sign(session), isForwarding: true)
+      hostKey: near.blob, sessionID: session, signature: try near.key.sign(session), isForwarding: true)
     #expect(try refusal(fileData(), blob, [long]) != nil)
   }
 

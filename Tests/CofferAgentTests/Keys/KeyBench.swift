@@ -101,6 +101,18 @@ struct TestHost {
   final class PrivateKey: Sendable {
     let key: SSHPrivateKey
     init() throws { key = try SSHPrivateKey.generate(comment: "") }
+
+    var publicKey: SSHPublicKey { key.publicKey }
+    func file() throws(StoreError) -> SecretBytes { try key.file() }
+    func sign(_ data: [UInt8]) throws(StoreError) -> [UInt8] {
+      try data.lent { (data) throws(StoreError) in try key.sign(data, flags: 0) }
+    }
+
+    /// The fields of a request of ssh-add's, with constraints.
+    func added(_ constraints: [UInt8]? = nil) throws -> KeyAddition {
+      let bytes = try key.fields.withUnsafeBytes { Array($0) } + wire { try $0.put(key.comment) } + (constraints ?? [])
+      return .loaded(SecretForm(try bytes.guarded()), isConstrained: constraints != nil)
+    }
   }
 
   init(_ name: String) throws { (self.name, key) = (name, try PrivateKey()) }
@@ -108,14 +120,14 @@ struct TestHost {
   /// With a certificate of `authority` for `principals`.
   init(_ name: String, certifiedBy authority: TestHost, for principals: [String], valid: Range<UInt64> = 0..<UInt64.max) throws {
     try self.init(name)
-    certificate = try Self.certificate(for: key.key.publicKey, by: authority, kind: 2, principals, valid)
+    certificate = try Self.certificate(for: key.publicKey, by: authority, kind: 2, principals, valid)
   }
 
   static func certificate(
     for key: SSHPublicKey, by authority: TestHost, kind: UInt32, _ principals: [String], _ valid: Range<UInt64> = 0..<UInt64.max
   ) throws -> [UInt8] {
     let body = try certificateBody(for: key, by: authority, kind: kind, principals, valid)
-    return try body + wire { try $0.put(authority.key.key.sign(body)) }
+    return try body + wire { try $0.put(authority.key.sign(body)) }
   }
 
   /// A certificate without its signature.
@@ -134,17 +146,17 @@ struct TestHost {
         try writer.put(UInt32(truncatingIfNeeded: second))
       }
       for _ in 0..<3 { try writer.put("") }
-      try writer.put(authority.key.key.publicKey.blob)
+      try writer.put(authority.key.publicKey.blob)
     }
   }
 
-  var blob: [UInt8] { certificate ?? key.key.publicKey.blob }
+  var blob: [UInt8] { certificate ?? key.publicKey.blob }
   /// As known_hosts has it.
-  var line: String { "\(name) \(key.key.publicKey.line(comment: ""))" }
+  var line: String { "\(name) \(key.publicKey.line(comment: ""))" }
 
   func bind(_ session: UInt8, forwarding: Bool = false) throws -> SessionBinding {
     let session = [UInt8](repeating: session, count: 32)
-    return SessionBinding(hostKey: blob, sessionID: session, signature: try key.key.sign(session), isForwarding: forwarding)
+    return SessionBinding(hostKey: blob, sessionID: session, signature: try key.sign(session), isForwarding: forwarding)
   }
 
   /// The data that a client signs to log in here.
@@ -176,18 +188,6 @@ func wire(_ write: (inout SSHWriter) throws -> Void) throws -> [UInt8] {
   var writer = try SSHWriter()
   try write(&writer)
   return writer.bytes()
-}
-
-extension SSHPrivateKey {
-  func sign(_ data: [UInt8]) throws(StoreError) -> [UInt8] {
-    try data.lent { (data) throws(StoreError) in try sign(data, flags: 0) }
-  }
-
-  /// The fields of a request of ssh-add's, with constraints.
-  func added(_ constraints: [UInt8]? = nil) throws -> KeyAddition {
-    let bytes = try fields.withUnsafeBytes { Array($0) } + wire { try $0.put(comment) } + (constraints ?? [])
-    return .loaded(SecretForm(try bytes.guarded()), isConstrained: constraints != nil)
-  }
 }
 
 extension KeyOutcome {

@@ -36,7 +36,7 @@ import Testing
     _ = try bench.sign(near.login(blob, session: 1), blob, [near.bind(1)])
     let row = try #require(try bench.rows().last)
     #expect((row.kind, row.detail, row.host) == (.login, "git", "near"))
-    #expect(row.hostKey == near.key.key.publicKey.fingerprint)
+    #expect(row.hostKey == near.key.publicKey.fingerprint)
     #expect(kind { _ = try bench.sign(near.login(blob, session: 1, user: "x"), blob, [near.bind(1)]) } == .refused)
     let refused = try #require(try bench.rows().last)
     #expect((refused.kind, refused.detail) == (.refused, "x@near is not in its rules"))
@@ -70,14 +70,14 @@ import Testing
     let addition = KeyAddition.key(
       try Self.fields(authority), try KeyBench.name("ca"), KeyBench.metadata(["ca"]))
     let blob = try SSHPublicKey(line: bench.put(addition)).blob
-    let body = try TestHost.certificateBody(for: TestHost("user").key.key.publicKey, by: authority, kind: 1, ["me"])
+    let body = try TestHost.certificateBody(for: TestHost("user").key.publicKey, by: authority, kind: 1, ["me"])
     #expect(try isSigned(body, blob))
-    let others = try TestHost.certificateBody(for: authority.key.key.publicKey, by: TestHost("x"), kind: 1, ["me"])
+    let others = try TestHost.certificateBody(for: authority.key.publicKey, by: TestHost("x"), kind: 1, ["me"])
     for data in [others, Array(body.dropLast()), body + [0]] { #expect(kind { _ = try bench.sign(data, blob) } == .refused) }
   }
 
   private static func fields(_ host: TestHost) throws -> SecretForm {
-    guard case .loaded(let fields, _) = try host.key.key.added() else { throw CancellationError() }
+    guard case .loaded(let fields, _) = try host.key.added() else { throw CancellationError() }
     return fields
   }
 
@@ -101,7 +101,7 @@ import Testing
   }
 
   @Test func `a key whose stored rules cannot be read is neither listed nor used`() throws {
-    let key = try TestHost("key").key.key
+    let key = try TestHost("key").key
     let beside = try LockedVault.open(bench.vault.settings.vault, options: .withoutPins).unlock(with: TestAgent.credentials())
     var metadata = KeyBench.metadata(["near"])
     metadata.attributes["coffer.use"] = "only"
@@ -112,7 +112,8 @@ import Testing
   }
 
   @Test func `a public half of another key signs nothing`() throws {
-    let (key, other) = (try TestHost("key").key.key.file(), try TestHost("other").key.key.publicKey)
+    let key = try TestHost("key").key.file()
+    let other = try TestHost("other").key.publicKey
     let beside = try LockedVault.open(bench.vault.settings.vault, options: .withoutPins).unlock(with: TestAgent.credentials())
     var metadata = ItemMetadata()
     metadata.attributes["coffer.use"] = "only"
@@ -134,7 +135,7 @@ import Testing
     #expect(try bench.list().map(\.blob) == [blob, certificate])
     #expect(try bench.sign(fileData(), certificate).isSignature(by: blob, of: fileData()))
     try bench.vault.use { (unlocked) throws(StoreError) in
-      try unlocked.apply([.describe(field, as: ItemMetadata(expires: Date(timeIntervalSinceNow: -60)))])
+      _ = try unlocked.apply([.describe(field, as: ItemMetadata(expires: Date(timeIntervalSinceNow: -60)))])
     }
     #expect(try bench.list().map(\.blob) == [blob])
     #expect(kind { _ = try bench.sign(fileData(), certificate) } == .notFound)
@@ -167,7 +168,7 @@ import Testing
 
   @Test func `a key of ssh-add signs anything, is replaced by itself, and ends with the lock`() throws {
     let host = try TestHost("loaded")
-    let (key, blob) = (host.key.key, host.blob)
+    let (key, blob) = (host.key, host.blob)
     #expect(try bench.put(key.added()) == key.publicKey.line(comment: ""))
     _ = try bench.put(key.added())
     #expect(try bench.list().map(\.blob) == [blob])
@@ -179,7 +180,7 @@ import Testing
   }
 
   @Test func `lifetime and confirmation are kept, and unknown constraints refused`() throws {
-    let key = try TestHost("loaded").key.key
+    let key = try TestHost("loaded").key
     let blob = key.publicKey.blob
     _ = try bench.put(key.added([1, 0, 0, 0, 60, 2]))
     #expect(try bench.sign(fileData(), blob).question != nil)
@@ -218,7 +219,7 @@ import Testing
         try writer.put("restrict-destination-v00@openssh.com")
         try writer.put(rules)
       }
-    let key = try TestHost("loaded").key.key
+    let key = try TestHost("loaded").key
     let blob = key.publicKey.blob
     _ = try bench.put(key.added(constraint))
     #expect(try bench.sign(near.login(blob, session: 1), blob, [near.bind(1)]).question == nil)
@@ -232,14 +233,14 @@ import Testing
   }
 
   @Test func `64 keys of ssh-add are held at most`() throws {
-    for _ in 0..<64 { _ = try bench.put(TestHost("x").key.key.added()) }
-    #expect(kind { _ = try bench.put(TestHost("x").key.key.added()) } == .unsupported)
+    for _ in 0..<64 { _ = try bench.put(TestHost("x").key.added()) }
+    #expect(kind { _ = try bench.put(TestHost("x").key.added()) } == .unsupported)
     #expect(try bench.list().count == 64)
   }
 
   @Test func `drop removes keys of ssh-add, and hides the vault's until the next unlock`() throws {
     let (first, second) = (try bench.newKey("first"), try bench.newKey("second"))
-    let loaded = try TestHost("loaded").key.key
+    let loaded = try TestHost("loaded").key
     let recipient = try bench.put(.newIdentity(KeyBench.name("age"), ItemMetadata()))
     _ = try bench.put(loaded.added())
     #expect(try bench.drop(first) == 1)
