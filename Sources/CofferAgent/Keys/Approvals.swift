@@ -13,14 +13,20 @@ struct Approvals: Sendable {
   /// Unanswered questions of a key and job, until both rest.
   static let mostUnanswered = 2
   static let rest = Duration.seconds(300)
+  private static let proven = "passphrase"
 
   /// Uses that one approval covers.
   struct Subject: Sendable, Hashable {
     /// Its public half.
     let key: [UInt8]
     let purpose: String
-    /// The user and the hosts.
-    let way: String
+    /// Of a login.
+    let user: String?
+    let hosts: [String]
+
+    var way: String {
+      (hosts.dropLast() + hosts.suffix(1).map { (user.map { "\($0.spelledOut())@" } ?? "") + $0 }).joined(separator: " > ")
+    }
   }
 
   /// A use that may need an approval.
@@ -114,7 +120,7 @@ struct Approvals: Sendable {
     return ticket
   }
 
-  /// Answers a question.
+  /// Answers a question; nil denies.
   ///
   /// - Throws: ``StoreError`` `.notFound` if it is over; `.refused` without a passphrase that it needs; `.unsupported` for a
   ///   scope that it cannot have.
@@ -123,42 +129,39 @@ struct Approvals: Sendable {
     guard let use = questions[ticket]?.use, questions[ticket]?.answer == nil else {
       throw StoreError(.notFound, "the question is over", cure: "use the key again")
     }
-    if let scope { try approve(scope, use, ticket, isProven, now) } else { questions[ticket]?.answer = .no }
-    unanswered[Asking(key: use.subject.key, job: use.asker?.job)] = nil
-  }
-
-  private mutating func approve(
-    _ scope: KeyApproval.Scope, _ use: Case, _ ticket: UInt64, _ isProven: Bool, _ now: Duration
-  ) throws(StoreError) {
-    guard isProven || !use.needsPassphrase else { throw .passphraseNeeded(use.name) }
+    guard scope == nil || isProven || !use.needsPassphrase else { throw .passphraseNeeded(use.name) }
+    let (key, subject, job) = (use.subject.key, use.subject, use.asker?.job)
+    var answer = Answer.yes(isProven ? Self.proven : "once")
     switch scope {
+    case nil: answer = .no
     case .once: break
     case .job:
-      guard let job = use.asker?.job else {
-        throw StoreError(.unsupported, "the asking job is unknown", cure: "approve once, or for a time")
-      }
-      try add(use.subject.key, use.subject, job, Self.jobTime, "job", isProven, now)
-    case .time(let seconds): try add(use.subject.key, use.subject, nil, .seconds(Int64(seconds)), "time", isProven, now)
+      guard let job else { throw StoreError(.unsupported, "the asking job is unknown", cure: "approve once, or for a time") }
+      answer = .yes(try approve(key, subject, job, Self.jobTime, "job", isProven, now))
+    case .time(let seconds):
+      answer = .yes(try approve(key, subject, nil, .seconds(Int64(seconds)), "time", isProven, now))
     }
-    questions[ticket]?.answer = .yes(isProven ? "passphrase" : scope.words)
+    questions[ticket]?.answer = answer
+    unanswered[Asking(key: key, job: job)] = nil
   }
 
-  /// Approves all uses of a key that its rules admit.
-  mutating func approveAhead(_ key: [UInt8], seconds: UInt32, isProven: Bool, now: Duration) throws(StoreError) {
-    end(before: now)
-    try add(key, nil, nil, .seconds(Int64(seconds)), "time", isProven, now)
-  }
-
-  private mutating func add(
+  /// Approves uses of a key.
+  ///
+  /// - Parameters:
+  ///   - subject: nil for all that its rules admit.
+  ///   - words: as the log of uses names the approval; returned if no passphrase came with it.
+  @discardableResult
+  mutating func approve(
     _ key: [UInt8], _ subject: Subject?, _ job: Job?, _ time: Duration, _ words: String, _ isProven: Bool, _ now: Duration
-  ) throws(StoreError) {
+  ) throws(StoreError) -> String {
+    end(before: now)
     guard time > .zero, time <= Self.longestTime, approvals.count < Self.mostApprovals else {
       throw StoreError(
         .unsupported, "an approval lasts 12 h at most, and \(Self.mostApprovals) may hold at a time", cure: "approve for less")
     }
-    approvals.append(
-      Approval(
-        key: key, subject: subject, job: job, ends: now + time, words: isProven ? "passphrase" : words, isProven: isProven))
+    let words = isProven ? Self.proven : words
+    approvals.append(Approval(key: key, subject: subject, job: job, ends: now + time, words: words, isProven: isProven))
+    return words
   }
 
   /// Those that wait for a person, the oldest first.
@@ -195,16 +198,6 @@ extension Approvals.Case {
   fileprivate func isSame(as other: Approvals.Case) -> Bool {
     subject == other.subject && digest == other.digest && asker?.process == other.asker?.process
       && asker?.start == other.asker?.start
-  }
-}
-
-extension KeyApproval.Scope {
-  fileprivate var words: String {
-    switch self {
-    case .once: "once"
-    case .job: "job"
-    case .time: "time"
-    }
   }
 }
 

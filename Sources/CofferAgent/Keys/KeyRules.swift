@@ -80,36 +80,17 @@ enum KeyPurpose: Sendable {
     case .certificate: self = .certificate
     case .other: self = .other
     }
-    guard detail.utf8.count <= Self.longestName else { throw .useRefused("its user's name or namespace is too long") }
+    guard shown.detail.utf8.count <= Self.longestName else { throw .useRefused("its user's name or namespace is too long") }
   }
 
-  /// As questions and approvals name it.
-  var words: String {
+  /// As the log of uses holds it, and as questions and approvals name it.
+  var shown: (kind: UseRow.Kind, detail: String, words: String) {
     switch self {
-    case .login: "login"
-    case .file(let namespace): "sign \(namespace)"
-    case .certificate: "sign a certificate"
-    case .other: "sign other data"
-    case .unwrap: "unwrap"
-    }
-  }
-
-  /// As a row of the log of uses holds it.
-  var detail: String {
-    switch self {
-    case .login(let login): login.user
-    case .file(let namespace): namespace
-    case .certificate: "a certificate"
-    case .other: "other data"
-    case .unwrap: ""
-    }
-  }
-
-  var kind: UseRow.Kind {
-    switch self {
-    case .login: .login
-    case .file, .certificate, .other: .sign
-    case .unwrap: .unwrap
+    case .login(let login): (.login, login.user, "login")
+    case .file(let namespace): (.sign, namespace, "sign \(namespace)")
+    case .certificate: (.sign, "a certificate", "certify")
+    case .other: (.sign, "other data", "sign-other")
+    case .unwrap: (.unwrap, "", "unwrap")
     }
   }
 }

@@ -97,7 +97,7 @@ struct KeyTable: Sendable {
     return [held(blob, nil), held(certificate, expires)]
   }
 
-  /// Nil also for a certificate that has expired or is not of the key: the key is of use without it.
+  /// Nil also for a field that is withheld, expired, or no certificate of the key, which is of use without it.
   private static func certificate(
     of name: ItemName, for key: [UInt8], in vault: borrowing UnlockedVault
   ) throws(StoreError) -> (blob: [UInt8], expires: Date?)? {
@@ -108,7 +108,7 @@ struct KeyTable: Sendable {
       return certificate.key.blob == key && certificate.kind == .user ? (certificate.blob, form.metadata.expires) : nil
     } catch {
       switch error.kind {
-      case .expired, .undecodable, .unsupported: return nil
+      case .expired, .clockBehind, .undecodable, .unsupported, .refused: return nil
       default: throw error
       }
     }

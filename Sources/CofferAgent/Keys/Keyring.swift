@@ -77,18 +77,20 @@ final class Keyring: Sendable {
     }
     (row.name, row.item) = (held.comment, held.item?.id)
     let purpose = try KeyPurpose(use)
-    guard held.isAge == (purpose.kind == .unwrap) else { throw .useRefused("the key is of another kind than its use") }
+    let shown = purpose.shown
+    guard held.isAge == (shown.kind == .unwrap) else { throw .useRefused("the key is of another kind than its use") }
     guard !held.isExpired else { throw StoreError(.expired, "the key has expired", cure: "give it a later expiry, or renew it") }
     let route = try Route(use.bindings)
     row.hostKey = route.servers.last?.fingerprint ?? ""
     let rules = try held.rules.get()
     let names = try rules.admit(purpose, through: route)
-    (row.host, row.detail) = (names.joined(separator: " > "), purpose.detail)
+    (row.host, row.detail) = (names.joined(separator: " > "), shown.detail)
     // Whether a stanza is for the identity comes before a question about it.
-    var result = purpose.kind == .unwrap ? try perform(use.work, with: held, in: vault) : nil
+    var result = shown.kind == .unwrap ? try perform(use.work, with: held, in: vault) : nil
     if let result, result.bytes.count == 0 { return .done(result) }
     if rules.asks(for: route) {
-      let subject = Approvals.Subject(key: held.key, purpose: purpose.words, way: purpose.way(names))
+      let user = shown.kind == .login ? shown.detail : nil
+      let subject = Approvals.Subject(key: held.key, purpose: shown.words, user: user, hosts: names)
       let asked = Approvals.Case(
         subject: subject, name: held.comment, digest: try use.work.digest(), asker: asker,
         needsPassphrase: rules.ask == .passphrase)
@@ -98,7 +100,7 @@ final class Keyring: Sendable {
       }
     }
     if result == nil { result = try perform(use.work, with: held, in: vault) }
-    row.kind = purpose.kind
+    row.kind = shown.kind
     if state.table.hasVaultKeys { try uses.record(row, in: vault) }
     guard let result else { throw .useRefused("the key gave no result") }
     return .done(result)
@@ -123,7 +125,7 @@ final class Keyring: Sendable {
         }
         let rules = try held.rules.get()
         guard isProven || rules.ask != .passphrase else { throw .passphraseNeeded(held.comment) }
-        try state.approvals.approveAhead(held.key, seconds: seconds, isProven: isProven, now: now)
+        try state.approvals.approve(held.key, nil, nil, .seconds(Int64(seconds)), "time", isProven, now)
       }
     }
   }
@@ -199,14 +201,6 @@ extension Keyring {
     }
     guard let fileKey else { return SecretForm(try [UInt8]().guarded()) }
     return SecretForm(fileKey)
-  }
-}
-
-extension KeyPurpose {
-  /// The user and the hosts on the way, as questions and approvals name them.
-  func way(_ names: [String]) -> String {
-    guard case .login(let login) = self, let last = names.last else { return names.joined(separator: " > ") }
-    return (names.dropLast() + ["\(login.user)@\(last)"]).joined(separator: " > ")
   }
 }
 
