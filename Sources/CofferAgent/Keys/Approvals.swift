@@ -57,7 +57,7 @@ struct Approvals: Sendable {
     let key: [UInt8]
     /// Nil for any.
     let subject: Subject?
-    let job: Job?
+    let job: ProcessFacts.Job?
     let ends: Duration
     let words: String
     let isProven: Bool
@@ -70,7 +70,7 @@ struct Approvals: Sendable {
   }
   /// A key and a job whose questions nobody answers. Each took a question's minute, so they are few.
   private struct Asking: Hashable {
-    let key: [UInt8], job: Job?
+    let key: [UInt8], job: ProcessFacts.Job?
   }
 
   private var questions: [UInt64: Question] = [:]
@@ -152,7 +152,8 @@ struct Approvals: Sendable {
   ///   - words: as the log of uses names the approval; returned if no passphrase came with it.
   @discardableResult
   mutating func approve(
-    _ key: [UInt8], _ subject: Subject?, _ job: Job?, _ time: Duration, _ words: String, _ isProven: Bool, _ now: Duration
+    _ key: [UInt8], _ subject: Subject?, _ job: ProcessFacts.Job?, _ time: Duration, _ words: String, _ isProven: Bool,
+    _ now: Duration
   ) throws(StoreError) -> String {
     end(before: now)
     guard time > .zero, time <= Self.longestTime, approvals.count < Self.mostApprovals else {

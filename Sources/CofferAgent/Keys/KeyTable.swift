@@ -27,11 +27,11 @@ struct HeldKey: Sendable {
   var isExpired: Bool { expires.map { $0 <= Date() } ?? false }
   var item: VaultItem? { if case .item(let item) = source { item } else { nil } }
 
-  /// Whether a list for `route` has it; the first ones are bound to the way.
-  func place(for route: Route) -> (isShown: Bool, isFirst: Bool) {
-    guard !isAge, case .success(let rules) = rules else { return (false, false) }
-    return (rules.shows(to: route), rules.isBound && !route.servers.isEmpty)
-  }
+  private var readRules: KeyRules? { if case .success(let rules) = rules { rules } else { nil } }
+
+  func isShown(to route: Route) -> Bool { !isAge && readRules?.shows(to: route) ?? false }
+  /// Whether it is for that way, and not for any.
+  func isFirst(for route: Route) -> Bool { !route.servers.isEmpty && readRules?.isBound ?? false }
 }
 
 /// The keys of a vault, read again after each of its commits, and those that `ssh-add` brought.

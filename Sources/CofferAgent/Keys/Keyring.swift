@@ -46,9 +46,9 @@ final class Keyring: Sendable {
   func list(for bindings: [SessionBinding], in vault: borrowing UnlockedVault) throws(StoreError) -> [KeyListing] {
     let route = try Route(bindings)
     let all = try refreshed(vault) { (state) in state.table.all }
-    let placed = all.map { (key: $0, place: $0.place(for: route)) }.filter(\.place.isShown)
-    return (placed.filter(\.place.isFirst) + placed.filter { !$0.place.isFirst }).map { listed in
-      KeyListing(blob: listed.key.blob, comment: listed.key.comment)
+    let shown = all.filter { $0.isShown(to: route) }
+    return (shown.filter { $0.isFirst(for: route) } + shown.filter { !$0.isFirst(for: route) }).map { key in
+      KeyListing(blob: key.blob, comment: key.comment)
     }
   }
 
@@ -137,7 +137,8 @@ final class Keyring: Sendable {
 
   /// The newest rows of the log of uses, oldest first, nil for all; then the open questions.
   func uses(most: Int?, in vault: borrowing UnlockedVault) throws(StoreError) -> [UseEntry] {
-    let rows = try uses.read(most: most, in: vault)
+    // Without rows a waiting person asks often, and of no damaged log.
+    let rows = most == 0 ? [] : try uses.read(most: most, in: vault)
     let questions = state.withLock { $0.approvals.open(now: clock.sinceBoot()) }
     return rows.map { .row($0) } + questions.map { .question($0) }
   }

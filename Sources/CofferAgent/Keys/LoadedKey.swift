@@ -19,6 +19,11 @@ final class LoadedKey: Sendable {
   /// - Throws: ``StoreError`` `.undecodable`; `.unsupported` for types of keys and constraints that Coffer does not know: without
   ///   one the key would do more than its owner wants.
   init(_ fields: borrowing SecretBytes, isConstrained: Bool, now: Duration) throws(StoreError) {
+    guard fields.count <= KeyLimits.mostBytes else {
+      throw StoreError(
+        .tooLarge(limit: KeyLimits.mostBytes), "the key and its constraints are longer than a message of ssh-add",
+        cure: "give fewer")
+    }
     var (lifetime, asks, destinations): (UInt32?, Bool, [Destination]?) = (nil, false, nil)
     let key = try fields.withUnsafeBytes { (raw) throws(StoreError) in
       var reader = SSHReader(raw)

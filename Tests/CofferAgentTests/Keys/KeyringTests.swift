@@ -141,6 +141,27 @@ import Testing
     #expect(kind { _ = try bench.sign(fileData(), certificate) } == .notFound)
   }
 
+  @Test func `a key that ssh-add sends and an identity's text go into the vault, and are withheld`() throws {
+    let host = try TestHost("host")
+    let line = try bench.put(.key(Self.fields(host), KeyBench.name("key"), ItemMetadata(label: "work")))
+    #expect(line == host.key.publicKey.line(comment: "work"))
+    #expect(try bench.names() == ["work"])
+    let identity = try AgeIdentity.generate()
+    let text = SecretForm(try identity.text())
+    #expect(try bench.put(.identity(text, KeyBench.name("age"), KeyBench.metadata(["age"]))) == identity.recipient.text)
+    for name in ["key", "age"] {
+      let read = { try self.bench.vault.use { (unlocked) throws(StoreError) in _ = try unlocked.get(ItemName(service: name)) } }
+      #expect(kind { try read() } == .refused)
+    }
+    let certificate = try TestHost.certificate(for: host.key.publicKey, by: host, kind: 1, ["me"])
+    let certified = try wire { writer in
+      try writer.put("ssh-ed25519-cert-v01@openssh.com")
+      try writer.put(certificate)
+    }
+    let malformed = SecretForm(try certified.guarded())
+    #expect(kind { _ = try bench.put(.key(malformed, KeyBench.name("x"), ItemMetadata())) } != nil)
+  }
+
   // Identities of age.
 
   @Test func `an identity unwraps its stanzas, answers others with nothing, and is no key of SSH`() throws {
@@ -194,6 +215,19 @@ import Testing
       #expect(kind { _ = try bench.put(key.added(constraints)) } == .undecodable(stored: "malformed bytes"))
     }
     #expect(try bench.list().isEmpty)
+  }
+
+  @Test func `a cut request of ssh-add's adds no key with fewer constraints`() throws {
+    let key = try TestHost("loaded").key
+    guard case .loaded(let whole, _) = try key.added([1, 0, 0, 0, 60, 2]) else { return }
+    let bytes = whole.bytes.withUnsafeBytes { Array($0) }
+    for count in 0..<bytes.count - 1 where count != bytes.count - 6 {
+      let cut = SecretForm(try Array(bytes.prefix(count)).guarded())
+      #expect(kind { _ = try bench.put(.loaded(cut, isConstrained: true)) } != nil, "\(count)")
+    }
+    #expect(kind { _ = try bench.put(.loaded(whole, isConstrained: false)) } != nil)
+    let long = SecretForm(try (bytes + [UInt8](repeating: 2, count: KeyLimits.mostBytes)).guarded())
+    #expect(kind { _ = try bench.put(.loaded(long, isConstrained: true)) } == .tooLarge(limit: KeyLimits.mostBytes))
   }
 
   @Test func `destinations of ssh-add hold as in OpenSSH's agent`() throws {
