@@ -197,7 +197,8 @@ struct Approvals: Sendable {
 
 extension Approvals.Case {
   fileprivate func isSame(as other: Approvals.Case) -> Bool {
-    subject == other.subject && digest == other.digest && asker?.process == other.asker?.process
+    subject == other.subject && digest == other.digest && needsPassphrase == other.needsPassphrase
+      && asker?.process == other.asker?.process
       && asker?.start == other.asker?.start
   }
 }

@@ -61,10 +61,8 @@ final class LoadedKey: Sendable {
 
 /// Source: OpenSSH's PROTOCOL.agent, "restrict-destination-v00@openssh.com".
 extension Destination {
-  /// As in OpenSSH: `AGENT_MAX_DEST_CONSTRAINTS`. All are compared for each server on the way.
+  /// As in OpenSSH: `AGENT_MAX_DEST_CONSTRAINTS`. All are compared for each server on the way, with the keys that fit in a message.
   private static let most = 1024
-  /// Keys of one host. Those of known_hosts are a few.
-  private static let mostKeys = 256
 
   fileprivate static func list(_ raw: UnsafeRawBufferPointer) throws(StoreError) -> [Destination] {
     var (reader, list) = (SSHReader(raw), [Destination]())
@@ -91,7 +89,6 @@ extension Destination {
     var (keys, count) = ([KnownKey](), 0)
     while !reader.isAtEnd {
       count += 1
-      guard count <= mostKeys else { throw .malformedKey("a host has more than \(mostKeys) keys") }
       let (blob, isAuthority) = (Array(try reader.string()), try reader.byte() != 0)
       do throws(StoreError) {
         keys.append(KnownKey(key: try SSHPublicKey(blob: blob), role: isAuthority ? .authority : .host))

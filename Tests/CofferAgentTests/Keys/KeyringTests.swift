@@ -266,6 +266,12 @@ import Testing
     #expect(kind { _ = try bench.put(key.added(constraint + constraint)) } == .undecodable(stored: "malformed bytes"))
   }
 
+  @Test(.wholeRun, .tags(.slow)) func `256 keys of a vault are held at most`() throws {
+    for number in 0..<256 { try bench.newKey("key-\(number)") }
+    #expect(kind { try bench.newKey("one-more") } == .unsupported)
+    #expect(try bench.list().count == 256)
+  }
+
   @Test func `64 keys of ssh-add are held at most`() throws {
     for _ in 0..<64 { _ = try bench.put(TestHost("x").key.added()) }
     #expect(kind { _ = try bench.put(TestHost("x").key.added()) } == .unsupported)
