@@ -266,10 +266,19 @@ import Testing
     #expect(kind { _ = try bench.put(key.added(constraint + constraint)) } == .undecodable(stored: "malformed bytes"))
   }
 
-  @Test(.wholeRun, .tags(.slow)) func `256 keys of a vault are held at most`() throws {
-    for number in 0..<256 { try bench.newKey("key-\(number)") }
-    #expect(kind { try bench.newKey("one-more") } == .unsupported)
+  @Test func `256 keys of a vault are listed at most, and no further one is made`() throws {
+    let beside = try LockedVault.open(bench.vault.settings.vault, options: .withoutPins).unlock(with: TestAgent.credentials())
+    var changes: [ItemChange] = []
+    for number in 0..<257 {
+      let key = try TestHost("key").key
+      var metadata = ItemMetadata()
+      metadata.attributes["coffer.use"] = "only"
+      metadata.attributes["coffer.use.public"] = key.publicKey.line(comment: "")
+      changes.append(.set(SecretForm(try key.file(), metadata: metadata), for: try KeyBench.name("key-\(number)")))
+    }
+    try beside.apply(changes)
     #expect(try bench.list().count == 256)
+    #expect(kind { try bench.newKey("one-more") } == .unsupported)
   }
 
   @Test func `64 keys of ssh-add are held at most`() throws {
