@@ -82,13 +82,13 @@ struct KeyTable: Sendable {
     guard item.metadata.isWithheld, let line = item.metadata.attributes[ItemMetadata.usePublic] else { return [] }
     let (blob, isAge): ([UInt8], Bool)
     do throws(StoreError) {
-      isAge = line.hasPrefix("age1")
+      isAge = line.isRecipient
       blob = isAge ? Array(try AgeRecipient(text: line).text.utf8) : try SSHPublicKey(line: line).blob
     } catch { return [] }
     let rules = Result { () throws(StoreError) in try KeyRules(item.metadata) }
     let held = { (listed: [UInt8], expires: Date?) in
       HeldKey(
-        blob: listed, key: blob, comment: item.metadata.label.isEmpty ? item.name.description : item.metadata.label, isAge: isAge,
+        blob: listed, key: blob, comment: item.metadata.comment(for: item.name), isAge: isAge,
         expires: [expires, item.metadata.expires].compactMap(\.self).min(), source: .item(item), rules: rules)
     }
     guard !isAge, let (certificate, expires) = try certificate(of: item.name, for: blob, in: vault) else {

@@ -15,9 +15,12 @@ extension Keyring {
   ) throws(StoreError) -> String {
     switch addition {
     case .newKey(let name, let metadata):
-      return try store(SSHPrivateKey.generate(comment: Self.comment(name, metadata)), name, metadata, in: vault)
-    case .newIdentity(let name, let metadata): return try store(AgeIdentity.generate(), name, metadata, in: vault)
-    case .key(let fields, let name, let metadata):
+      let key = try SSHPrivateKey.generate(comment: metadata.comment(for: name))
+      return try store(key.file(), key.publicKey.line(comment: key.comment), name, metadata, in: vault)
+    case .newIdentity(let name, let metadata):
+      let identity = try AgeIdentity.generate()
+      return try store(identity.text(), identity.recipient.text, name, metadata, in: vault)
+    case .key(let fields, let name, let given):
       let key = try fields.bytes.withUnsafeBytes { (raw) throws(StoreError) in
         var reader = SSHReader(raw)
         let key = try SSHPrivateKey(from: &reader)
@@ -29,53 +32,42 @@ extension Keyring {
           .unsupported, "a certificate stands beside the key", key: name.description,
           cure: "store the key, then the certificate as its field '\(KeyTable.certificateField)'")
       }
-      var described = metadata
-      if described.label.isEmpty { described.label = String(key.comment.prefix(120)) }
-      return try store(key, name, described, in: vault)
+      var metadata = given
+      if metadata.label.isEmpty { metadata.label = String(key.comment.prefix(120)) }
+      return try store(key.file(), key.publicKey.line(comment: metadata.comment(for: name)), name, metadata, in: vault)
     case .identity(let text, let name, let metadata):
-      return try store(AgeIdentity(text: text.bytes), name, metadata, in: vault)
+      let identity = try AgeIdentity(text: text.bytes)
+      return try store(identity.text(), identity.recipient.text, name, metadata, in: vault)
     case .loaded(let fields, let isConstrained): return try load(fields, isConstrained, in: vault)
     }
   }
 
-  /// The name of a key for people, and on its public line.
-  static func comment(_ name: ItemName, _ metadata: ItemMetadata) -> String {
-    metadata.label.isEmpty ? name.description : metadata.label
-  }
-
+  /// - Parameter line: the public half.
   private func store(
-    _ key: consuming SSHPrivateKey, _ name: ItemName, _ metadata: ItemMetadata, in vault: borrowing UnlockedVault
+    _ value: consuming SecretBytes, _ line: String, _ name: ItemName, _ given: ItemMetadata, in vault: borrowing UnlockedVault
   ) throws(StoreError) -> String {
-    let line = key.publicKey.line(comment: Self.comment(name, metadata))
-    let form = SecretForm(try key.file(), metadata: Self.sealed(metadata, line, "application/x-openssh-private-key"))
-    return try store(form, line, isAge: false, name, in: vault)
-  }
-
-  private func store(
-    _ identity: consuming AgeIdentity, _ name: ItemName, _ metadata: ItemMetadata, in vault: borrowing UnlockedVault
-  ) throws(StoreError) -> String {
-    let line = identity.recipient.text
-    let form = SecretForm(try identity.text(), metadata: Self.sealed(metadata, line, "application/x-age-identity"))
-    return try store(form, line, isAge: true, name, in: vault)
-  }
-
-  private static func sealed(_ metadata: ItemMetadata, _ line: String, _ type: String) -> ItemMetadata {
-    var metadata = metadata
+    let isAge = line.isRecipient
+    var metadata = given
     metadata.attributes[ItemMetadata.use] = ItemMetadata.useOnly
     metadata.attributes[ItemMetadata.usePublic] = line
-    metadata.contentType = type
-    return metadata
-  }
-
-  private func store(
-    _ form: SecretForm, _ line: String, isAge: Bool, _ name: ItemName, in vault: borrowing UnlockedVault
-  ) throws(StoreError) -> String {
-    do throws(StoreError) { try KeyRules(form.metadata).check(isAge: isAge) } catch { throw error.about(key: name.description) }
+    metadata.contentType = isAge ? "application/x-age-identity" : "application/x-openssh-private-key"
+    do throws(StoreError) { try KeyRules(metadata).check(isAge: isAge) } catch { throw error.about(key: name.description) }
     try checkRoom(in: vault)
+    let form = SecretForm(value, metadata: metadata)
     // The log begins with the first key, and not without one.
     try vault.rehearse([.set(form, for: name, if: .absent)])
     try uses.prepare(in: vault)
     try vault.set(form, for: name, if: .absent)
     return line
   }
+}
+
+extension ItemMetadata {
+  /// The name of a key for people, and on its public line.
+  func comment(for name: ItemName) -> String { label.isEmpty ? name.description : label }
+}
+
+extension String {
+  /// Whether a public half is that of an identity of age's.
+  var isRecipient: Bool { utf8.starts(with: "age1".utf8) }
 }
