@@ -1,6 +1,5 @@
 internal import CofferKeys
 internal import CofferPlatform
-internal import CofferStorage
 internal import CofferVault
 
 /// What a key may be used for, and when a person is asked first.

@@ -1,9 +1,6 @@
 internal import CofferKeys
-internal import CofferMemory
 internal import CofferPlatform
-internal import CofferStorage
 internal import CofferVault
-internal import CofferVaultFormat
 internal import FoundationEssentials
 
 /// A key that may be used, as a list names it: itself or a certificate for it.

@@ -1,7 +1,5 @@
 internal import CofferKeys
-internal import CofferMemory
 internal import CofferPlatform
-internal import CofferStorage
 internal import CofferVault
 
 /// Keys on their way into the agent.

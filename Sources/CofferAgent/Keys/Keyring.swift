@@ -1,4 +1,3 @@
-internal import CofferClient
 internal import CofferKeys
 internal import CofferMemory
 internal import CofferPlatform
@@ -11,9 +10,6 @@ internal import Synchronization
 struct KeyClient: Sendable {
   /// Nil if its process is gone, or of another namespace.
   let facts: ProcessFacts?
-
-  init(_ socket: borrowing LocalSocket) { facts = ProcessFacts(of: coffer_peer_process(socket.descriptor)) }
-  init(facts: ProcessFacts?) { self.facts = facts }
 }
 
 /// The keys of one vault while it is unlocked: those in it, and those that `ssh-add` brought. It decides on each use.

@@ -1,7 +1,5 @@
 internal import CofferKeys
-internal import CofferMemory
 internal import CofferPlatform
-internal import CofferStorage
 
 /// A key that `ssh-add` brought, in guarded memory until its time is over or the vault is locked.
 final class LoadedKey: Sendable {

@@ -40,13 +40,14 @@ final class AgentVault: Sendable {
   private let locking = Mutex(Locking())
   private let hasKey = Atomic<Bool>(false)
   let watchers: Watchers
-  let uses = UsesLog()
+  let uses: UsesLog
   let keyring: Keyring
 
   init(_ settings: AgentSettings, clock: AgentClock = .machine, watchers: Watchers = Watchers()) {
     self.settings = settings
     self.clock = clock
     self.watchers = watchers
+    uses = UsesLog(settings.uses, now: clock.sinceBoot)
     keyring = Keyring(uses: uses, clock: clock)
   }
 
@@ -262,7 +263,9 @@ final class AgentVault: Sendable {
   private func removeOldBytes(_ state: borrowing State) {
     switch state.unlocked {
     case .none: return
-    case .some(let held): do throws(StoreError) { try held.vault.removeOldBytes() } catch { return }
+    case .some(let held):
+      uses.keep(in: held.vault)
+      do throws(StoreError) { try held.vault.removeOldBytes() } catch { return }
     }
   }
 
@@ -306,6 +309,10 @@ final class AgentVault: Sendable {
   private func turn(_ state: inout State) { state.since = max(clock.sinceBoot(), state.since + .nanoseconds(1)) }
 
   private func drop(_ state: inout State, _ reason: String) {
+    switch state.unlocked {
+    case .some(let held): uses.close(in: held.vault)
+    case .none: break
+    }
     keyring.end()
     state.unlocked = nil
     turn(&state)

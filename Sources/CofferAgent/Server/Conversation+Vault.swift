@@ -9,7 +9,7 @@ extension Conversation {
   ) throws(AnswerFailure) {
     switch request {
     case .greet, .status, .unlock, .lock, .stop, .watch: return
-    case .get: try answer(Calls.get, frame, on: socket)
+    case .get: try answer(Calls.get, frame, on: socket) { (form, name) in form == nil ? [] : [name] }
     case .item: try answer(Calls.item, frame, on: socket)
     case .fields: try answer(Calls.fields, frame, on: socket)
     case .apply: try answer(Calls.apply, frame, on: socket)
@@ -17,12 +17,15 @@ extension Conversation {
     case .delete: try answer(Calls.remove, frame, on: socket)
     case .names: try answer(Calls.names, frame, on: socket)
     case .revisions: try answer(Calls.revisions, frame, on: socket)
-    case .revision: try answer(Calls.revision, frame, on: socket)
+    case .revision: try answer(Calls.revision, frame, on: socket) { (form, name, _) in form == nil ? [] : [name] }
     case .deleted: try answer(Calls.deleted, frame, on: socket)
     case .revert: try answer(Calls.revert, frame, on: socket)
     case .undelete: try answer(Calls.undelete, frame, on: socket)
     case .prune: try answer(Calls.prune, frame, on: socket)
-    case .load: try answer(Calls.load, frame, on: socket)
+    case .load:
+      try answer(Calls.load, frame, on: socket) { (found, service, names) in
+        zip(found, names).compactMap { $0.form == nil ? nil : ItemName(sealed: service, $1) }
+      }
     case .contains: try answer(Calls.contains, frame, on: socket)
     case .version: try answer(Calls.version, frame, on: socket)
     case .marked: try answer(Calls.marked, frame, on: socket)
@@ -30,7 +33,10 @@ extension Conversation {
     case .verify: try answer(Calls.verify, frame, on: socket)
     case .log: try answer(Calls.log, frame, on: socket)
     case .describe: try answer(Calls.describe, frame, on: socket)
-    case .contents: try answer(Calls.contents, frame, on: socket)
+    case .contents:
+      try answer(Calls.contents, frame, on: socket) { (found, names) in
+        zip(found, names).compactMap { if case .form = $0 { $1 } else { nil } }
+      }
     case .find: try find(frame, on: socket)
     case .commit: try commit(frame, on: socket)
     case .stage: try stage(frame, on: socket)
@@ -45,18 +51,28 @@ extension Conversation {
   }
 
   private func answer<each Argument: WireValue, Answer: WireValue>(
-    _ call: Call<Answer, repeat each Argument>, _ frame: borrowing Frame, on socket: borrowing LocalSocket
+    _ call: Call<Answer, repeat each Argument>, _ frame: borrowing Frame, on socket: borrowing LocalSocket,
+    reads: ((Answer, repeat each Argument) -> [ItemName])? = nil
   ) throws(AnswerFailure) {
     let given = try arguments(of: frame) { (fields) throws(StoreError) in (repeat try (each Argument).read(from: &fields)) }
-    let answer = try perform(call.effect, on: socket) { (vault) throws(StoreError) in try call.work(vault, repeat each given) }
+    let answer = try perform(call.effect, on: socket) { (vault) throws(StoreError) in
+      let answer = try call.work(vault, repeat each given)
+      if let reads { note(reads(answer, repeat each given), in: vault, on: socket) }
+      return answer
+    }
     try done(on: socket) { (writer) throws(StoreError) in try answer.put(in: &writer) }
   }
 
   private func answer<each Argument: WireValue, Element: WireValue>(
-    _ call: ListCall<Element, repeat each Argument>, _ frame: borrowing Frame, on socket: borrowing LocalSocket
+    _ call: ListCall<Element, repeat each Argument>, _ frame: borrowing Frame, on socket: borrowing LocalSocket,
+    reads: (([Element], repeat each Argument) -> [ItemName])? = nil
   ) throws(AnswerFailure) {
     let given = try arguments(of: frame) { (fields) throws(StoreError) in (repeat try (each Argument).read(from: &fields)) }
-    let list = try perform(call.effect, on: socket) { (vault) throws(StoreError) in try call.work(vault, repeat each given) }
+    let list = try perform(call.effect, on: socket) { (vault) throws(StoreError) in
+      let list = try call.work(vault, repeat each given)
+      if let reads { note(reads(list, repeat each given), in: vault, on: socket) }
+      return list
+    }
     try pages(of: list, on: socket) { (element, writer) throws(StoreError) in try element.put(in: &writer) }
   }
 
@@ -65,11 +81,21 @@ extension Conversation {
   ) throws(AnswerFailure) {
     let given = try arguments(of: frame) { (fields) throws(StoreError) in (repeat try (each Argument).read(from: &fields)) }
     let keyring = try checked { () throws(StoreError) in try vault.keyring }
-    let client = KeyClient(socket)
+    let client = KeyClient(facts: peer(at: socket))
     let list = try perform(call.effect, on: socket) { (vault) throws(StoreError) in
       try call.work(keyring, client, vault, repeat each given)
     }
     try pages(of: list, on: socket) { (element, writer) throws(StoreError) in try element.put(in: &writer) }
+  }
+
+  /// Before the answer, and without any effect on it.
+  private func note(_ names: [ItemName], in unlocked: borrowing UnlockedVault, on socket: borrowing LocalSocket) {
+    do throws(StoreError) {
+      let uses = try vault.uses
+      uses.noteReads(of: names, by: peer(at: socket), in: unlocked)
+    } catch {
+      // The call itself has used the vault, so there is one.
+    }
   }
 
   /// A passphrase is compared before the vault's turn, and wrong ones slow down as those of an unlock.
@@ -77,7 +103,7 @@ extension Conversation {
     let approval = try arguments(of: frame) { (fields) throws(StoreError) in try fields.read(KeyApproval.self) }
     let vault = try checked { () throws(StoreError) in try self.vault }
     let isProven = try checked { () throws(StoreError) in try server.vaults.proves(approval.passphrase, of: vault) }
-    let client = KeyClient(socket)
+    let client = KeyClient(facts: peer(at: socket))
     try withVault { (unlocked) throws(StoreError) in
       try vault.keyring.allow(approval, isProven: isProven, by: client, in: unlocked)
     }

@@ -10,6 +10,8 @@ final class Conversation {
   private let mark: Connections.Mark
   private var greeting: Greeting?
   private var author: Author?
+  private let began = Duration.nanoseconds(coffer_time_since_boot())
+  private var knownPeer: ProcessFacts??
   var staged = StagedItems()
   /// Its answer can be no failure any more.
   private var hasChanged = false
@@ -144,6 +146,14 @@ final class Conversation {
   /// The greeting's vault, else the agent's first.
   var vault: AgentVault {
     get throws(StoreError) { try server.vaults.at(greeting?.path ?? "") }
+  }
+
+  /// The client's process, as it was at its first use of a key or read of a value; nil if it is unknown.
+  func peer(at socket: borrowing LocalSocket) -> ProcessFacts? {
+    if let knownPeer { return knownPeer }
+    let peer = ProcessFacts(of: coffer_peer_process(socket.descriptor), before: began)
+    knownPeer = peer
+    return peer
   }
 
   private var report: AgentStatus {

@@ -41,6 +41,8 @@ public struct AgentSettings: Sendable {
   public var idle: Duration
   /// The time after which the vault is locked in any case. Both times include suspension of the machine.
   public var lifetime: Duration
+  /// The folder of the logs of uses: beside that of the pins, so that it stays after a restart of the machine.
+  package var uses: FilePath
 
   /// A quarter of an hour.
   public static let standardIdle = Duration.seconds(15 * 60)
@@ -64,5 +66,6 @@ public struct AgentSettings: Sendable {
     self.options = options
     self.idle = idle
     self.lifetime = lifetime
+    uses = (options.pins?.removingLastComponent() ?? folder).appending("uses")
   }
 }

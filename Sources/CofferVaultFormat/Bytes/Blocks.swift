@@ -177,13 +177,13 @@ package typealias PublicKey32 = Block32<PublicKeyRole>
 package typealias KeyMark = Block32<KeyMarkRole>
 
 /// The 24-byte nonce of XChaCha20-Poly1305: long enough to be random without counting messages.
-struct Nonce24: Equatable, Sendable {
+package struct Nonce24: Equatable, Sendable {
   private let a, b, c: UInt64
 
   /// For a key that seals only one plaintext.
   static let zero = Nonce24(a: 0, b: 0, c: 0)
 
-  static func random() -> Nonce24 {
+  package static func random() -> Nonce24 {
     _ = Sodium.ready
     var words: (UInt64, UInt64, UInt64) = (0, 0, 0)
     randombytes_buf(&words, 24)
@@ -196,7 +196,7 @@ struct Nonce24: Equatable, Sendable {
     self.c = c
   }
 
-  init?(_ bytes: UnsafeRawBufferPointer) {
+  package init?(_ bytes: UnsafeRawBufferPointer) {
     guard bytes.count == 24 else { return nil }
     a = bytes.loadUnaligned(as: UInt64.self)
     b = bytes.loadUnaligned(fromByteOffset: 8, as: UInt64.self)
@@ -204,7 +204,7 @@ struct Nonce24: Equatable, Sendable {
   }
 
   @inline(__always)
-  func withBytes<Result: ~Copyable, Failure: Error>(
+  package func withBytes<Result: ~Copyable, Failure: Error>(
     _ body: (UnsafeRawBufferPointer) throws(Failure) -> Result
   ) throws(Failure) -> Result {
     try withUnsafePointer(to: self) { (here) throws(Failure) in

@@ -6,13 +6,13 @@ internal import CCofferSodium
 /// ``CommittedBox``.
 ///
 /// Source: draft-irtf-cfrg-xchacha-03; libsodium `crypto_aead_xchacha20poly1305_ietf`.
-enum AEAD {
+package enum AEAD {
   static let keyBytes = 32
-  static let tagBytes = 16
+  package static let tagBytes = 16
 
   /// Writes the box of `message` to `out`, which is ``tagBytes`` longer.
   @inline(__always)
-  static func seal(
+  package static func seal(
     _ message: UnsafeRawBufferPointer, key: UnsafeRawBufferPointer, nonce: Nonce24, ad: UnsafeRawBufferPointer = .noBytes,
     into out: UnsafeMutableRawBufferPointer
   ) {
@@ -26,7 +26,7 @@ enum AEAD {
   /// Writes the message of `box` to `out`, which is ``tagBytes`` shorter. Returns false and writes nothing if the tag is
   /// invalid.
   @inline(__always)
-  static func open(
+  package static func open(
     _ box: UnsafeRawBufferPointer, key: UnsafeRawBufferPointer, nonce: Nonce24, ad: UnsafeRawBufferPointer = .noBytes,
     into out: UnsafeMutableRawBufferPointer
   ) -> Bool {

@@ -1,0 +1,299 @@
+internal import CofferMemory
+internal import CofferPlatform
+internal import CofferStorage
+internal import CofferVault
+internal import CofferVaultFormat
+internal import FoundationEssentials
+internal import Synchronization
+internal import SystemPackage
+
+/// The log of uses of a vault's keys on this machine. A use without a row does not happen.
+///
+/// It begins with the first withheld key: the item `coffer.uses/MACHINE` holds its key, and in attributes its anchor, the last
+/// row that the vault remembers. Only calls with the unlocked vault reach it, one at a time. UsesLogFormat.md has its bytes.
+final class UsesLog: Sendable {
+  private struct State: ~Copyable {
+    /// From the first use after an unlock on.
+    var open: UsesWriter?
+    /// When the anchor was last written or tried since the unlock.
+    var anchorTime: Duration?
+    /// Refusals of the current minute, with the number of rows that were not written.
+    var refusals: [(row: UseRow, more: UInt32)] = [], refusalTime = Duration.zero
+    /// Whether the vault has the item; nil if unknown.
+    var isKept: Bool?
+    /// Reads without a row since the last row, the reason, and when it was found.
+    var lost: (count: Int, why: String, time: Duration)?
+    /// Why the vault does not remember the log's end.
+    var unclosed: String?
+  }
+
+  private let folder: FilePath
+  private let now: @Sendable () -> Duration
+  private let state = Mutex(State())
+
+  private static let anchorPause = Duration.seconds(3600), minute = Duration.seconds(60)
+  /// Different refusals that have rows of their own in a minute: a program that makes them up must not push all others out.
+  private static let mostRefusals = 16
+  private static let count = "coffer.uses.count", head = "coffer.uses.head"
+
+  /// - Parameters:
+  ///   - folder: that of all vaults' logs.
+  ///   - now: the time since boot, suspended time included.
+  init(_ folder: FilePath, now: @escaping @Sendable () -> Duration) { (self.folder, self.now) = (folder, now) }
+
+  /// The item's account: stable on this machine and for this user and folder, and useless elsewhere.
+  var machine: String {
+    let id = KernelFile.text("/etc/machine-id") ?? KernelFile.text("/proc/sys/kernel/hostname") ?? ""
+    let digest = PlainHash.digest(Array("coffer.uses\0\(id)\0\(getuid())\0\(folder.string)".utf8))
+    return Hex.text(digest.bytes.prefix(8))
+  }
+
+  private var item: ItemName { get throws(StoreError) { try ItemName(service: ItemName.logsOfUses, account: machine) } }
+
+  /// Why reads have no rows, or the log has no end; nil if all is well.
+  var note: String? {
+    state.withLock { state in
+      state.lost.map { "\($0.count) reads have no row in the log of uses: \($0.why)" }
+        ?? state.unclosed.map { "the vault does not remember the end of the log of uses: \($0)" }
+    }
+  }
+
+  /// Makes the log if there is none, so that later uses only add rows.
+  ///
+  /// - Throws: the errors of `record(_:in:)`.
+  func prepare(in vault: borrowing UnlockedVault) throws(StoreError) {
+    try state.withLock { (state) throws(StoreError) in try open(&state, vault) }
+  }
+
+  /// Writes `row` before its use is answered. Equal refusals within a minute are counted in one later row.
+  ///
+  /// - Throws: ``/CofferPlatform/StoreError`` `.noSpace`, `.readOnly`, `.denied`, `.io`, `.tampered` for a log that somebody
+  ///   changed, `.busy` while another agent has it open. Then the use must not happen.
+  func record(_ row: UseRow, in vault: borrowing UnlockedVault) throws(StoreError) {
+    try state.withLock { (state) throws(StoreError) in
+      try open(&state, vault)
+      try writeRefusals(&state, ifOlderThan: Self.minute)
+      guard row.kind != .refused || isFirst(row, &state) else { return }
+      try write(row, &state)
+      anchor(&state, vault, ifOlderThan: Self.anchorPause)
+    }
+  }
+
+  /// Writes a row for each value read, if the vault has a log. The read is served in any case.
+  func noteReads(of names: [ItemName], by reader: @autoclosure () -> ProcessFacts?, in vault: borrowing UnlockedVault) {
+    state.withLock { state in
+      var missing = names.count
+      do throws(StoreError) {
+        if state.isKept == nil { _ = try remembered(by: vault, &state) }
+        guard missing > 0, state.isKept == true else { return }
+        // A log that cannot be opened is not checked again for each read.
+        if let lost = state.lost, state.open == nil, now() - lost.time < Self.minute {
+          state.lost?.count += missing
+          return
+        }
+        try open(&state, vault)
+        let reader = reader()
+        for name in names {
+          try write(UseRow(time: .now, kind: .read, item: nil, name: name.description).by(reader, client: reader), &state)
+          missing -= 1
+        }
+        anchor(&state, vault, ifOlderThan: Self.anchorPause)
+      } catch { state.lost = ((state.lost?.count ?? 0) + missing, error.facts, now()) }
+    }
+  }
+
+  /// The newest rows, oldest first, after a check of all; none without a log. A row at the end tells of a missing one.
+  ///
+  /// - Parameter most: nil for all.
+  /// - Throws: ``/CofferPlatform/StoreError/Kind/tampered`` for a changed, added, moved or missing row.
+  func read(most: Int?, in vault: borrowing UnlockedVault) throws(StoreError) -> [UseRow] {
+    try state.withLock { (state) throws(StoreError) in
+      guard let item = try remembered(by: vault, &state) else { return [] }
+      var rows: [UseRow] = []
+      let files = UsesFiles(folder: folder.appending(vault.id.description), vault: vault.id)
+      let end = try files.walk(item.key, from: item.anchor) { rows.append($0) }
+      switch state.open {
+      case .none: if let gap = end.gap { rows.append(.own(.cut, gap)) }
+      case .some(let open):
+        guard open.chain == end.chain else {
+          throw StoreError(
+            .tampered, "the log of uses ends elsewhere than this agent has written it", place: files.folder.string,
+            cure: "somebody changed it: lock the vault and keep its folder elsewhere")
+        }
+      }
+      if let lost = state.lost { rows.append(Self.row(for: lost)) }
+      return most.map { rows.suffix(max(0, $0)) } ?? rows
+    }
+  }
+
+  /// Writes an anchor if the last one is an hour old.
+  func keep(in vault: borrowing UnlockedVault) {
+    state.withLock { state in anchor(&state, vault, ifOlderThan: Self.anchorPause) }
+  }
+
+  /// Ends the log at a lock. The next use says so if that fails.
+  func close(in vault: borrowing UnlockedVault) {
+    state.withLock { state in
+      state.unclosed = nil
+      if state.open != nil {
+        do throws(StoreError) {
+          try writeRefusals(&state, ifOlderThan: .zero)
+          try write(.own(.closed), &state)
+        } catch { state.unclosed = error.facts }
+        anchor(&state, vault, ifOlderThan: .zero)
+      }
+      state = State(lost: state.lost, unclosed: state.unclosed)
+    }
+  }
+
+  // MARK: Opening
+
+  private struct Remembered: ~Copyable {
+    let key: SecretBytes
+    let anchor: UsesChain
+  }
+
+  /// The log's key and anchor; nil if the vault has none.
+  private func remembered(by vault: borrowing UnlockedVault, _ state: inout State) throws(StoreError) -> Remembered? {
+    do throws(StoreError) {
+      var found: Remembered?
+      try vault.withKey(item) { (key, item) throws(StoreError) in
+        let anchor = try Self.anchor(in: item)
+        do throws(SecretMemoryError) { found = Remembered(key: try key.duplicate(), anchor: anchor) } catch {
+          throw StoreError(memory: error)
+        }
+      }
+      state.isKept = true
+      return found
+    } catch {
+      guard error.kind == .notFound else { throw error }
+      state.isKept = false
+      return nil
+    }
+  }
+
+  private func open(_ state: inout State, _ vault: borrowing UnlockedVault) throws(StoreError) {
+    guard state.open == nil else { return }
+    let files = UsesFiles(
+      folder: try TrustedPath.makePrivateFolder(folder).appending(vault.id.description), vault: vault.id)
+    let lockPath = FilePath(files.folder.string + ".lock")
+    guard let lock = try DescriptorLock.take(lockPath) else {
+      throw StoreError(
+        .busy, "another agent of yours keeps the log of uses of this vault", place: lockPath.string,
+        cure: "lock the vault in the other agent, then try again")
+    }
+    _ = try TrustedPath.makePrivateFolder(files.folder)
+    var found = try remembered(by: vault, &state)
+    if found == nil {
+      try begin(vault)
+      found = try remembered(by: vault, &state)
+    }
+    guard let item = found.take() else {
+      throw StoreError(.conflict, "the key of the log of uses was removed meanwhile", place: lockPath.string, cure: "try again")
+    }
+    let end = try files.walk(item.key, from: item.anchor)
+    try files.trim(to: end)
+    state.open = try UsesWriter(key: item.key, lock: lock, files: files, end, anchored: item.anchor.count)
+    guard let gap = end.gap else { return }
+    do throws(StoreError) { try write(.own(.cut, gap), &state) } catch {
+      // The next try must find the gap again.
+      state.open = nil
+      throw error
+    }
+  }
+
+  /// Makes the item.
+  private func begin(_ vault: borrowing UnlockedVault) throws(StoreError) {
+    let key: SecretBytes
+    do throws(SecretMemoryError) { key = try SecretBytes.random(32) } catch { throw StoreError(memory: error) }
+    let form = SecretForm(key, metadata: Self.metadata)
+    try change(.set(form, for: item, if: .absent, keeping: 0), in: vault)
+  }
+
+  private static let metadata = ItemMetadata(label: "log of uses", attributes: [ItemMetadata.use: ItemMetadata.useOnly])
+
+  /// Names the log as author in the vault's own log.
+  private func change(_ change: ItemChange, in vault: borrowing UnlockedVault) throws(StoreError) {
+    let author = Author(user: UInt32(getuid()), process: UInt32(getpid()), program: "coffer agent (log of uses)")
+    _ = try author.represented { () throws(StoreError) in try vault.changeInternal(change) }
+  }
+
+  // MARK: Writing
+
+  private func write(_ row: UseRow, _ state: inout State) throws(StoreError) {
+    if let lost = state.lost {
+      state.lost = nil
+      do throws(StoreError) { try state.open?.append(Self.row(for: lost)) } catch {
+        state.lost = lost
+        throw error
+      }
+    }
+    try state.open?.append(row)
+  }
+
+  private static func row(for lost: (count: Int, why: String, time: Duration)) -> UseRow {
+    var row = UseRow.own(.cut, "reads without rows: \(lost.why)")
+    row.count = UInt32(clamping: lost.count)
+    return row
+  }
+
+  /// Whether a refusal gets a row of its own now.
+  private func isFirst(_ row: UseRow, _ state: inout State) -> Bool {
+    let refusals = state.refusals
+    if refusals.isEmpty { state.refusalTime = now() }
+    if let at = refusals.firstIndex(where: { $0.row.repeated == row.repeated }) {
+      state.refusals[at].more += 1
+      return false
+    }
+    guard refusals.count < Self.mostRefusals else {
+      if refusals.count == Self.mostRefusals { state.refusals.append((.own(.refused, "others"), 0)) }
+      state.refusals[Self.mostRefusals].more += 1
+      return false
+    }
+    state.refusals.append((row, 0))
+    return true
+  }
+
+  private func writeRefusals(_ state: inout State, ifOlderThan age: Duration) throws(StoreError) {
+    guard now() - state.refusalTime >= age else { return }
+    let refusals = state.refusals
+    state.refusals = []
+    for refusal in refusals where refusal.more > 0 {
+      var row = refusal.row
+      (row.time, row.count) = (.now, refusal.more)
+      try write(row, &state)
+    }
+  }
+
+  // MARK: Anchor
+
+  private static func anchor(in item: VaultItem) throws(StoreError) -> UsesChain {
+    let attributes = item.metadata.attributes
+    guard let count = attributes[Self.count] else { return UsesChain() }
+    let digits = (attributes[head] ?? "").utf8.compactMap { Character(Unicode.Scalar($0)).hexDigitValue }
+    let bytes = stride(from: 0, to: digits.count - 1, by: 2).map { UInt8(digits[$0] << 4 | digits[$0 + 1]) }
+    guard let count = UInt64(count), let head = Digest32(bytes) else {
+      throw StoreError(
+        .damaged, "the vault's anchor of the log of uses is unreadable", key: item.name.description,
+        cure: "remove the item, and a new log begins")
+    }
+    return UsesChain(count: count, head: head)
+  }
+
+  /// Has the vault remember the last row. Of a vault that cannot be written, the anchor waits.
+  private func anchor(_ state: inout State, _ vault: borrowing UnlockedVault, ifOlderThan age: Duration) {
+    guard let chain = state.open?.chain, let anchored = state.open?.anchored, chain.count > anchored else { return }
+    if let time = state.anchorTime, now() - time < age { return }
+    state.anchorTime = now()
+    do throws(StoreError) {
+      // The vault must not remember a row that a power failure takes.
+      try state.open?.segment?.synchronize()
+      var metadata = Self.metadata
+      metadata.attributes[Self.count] = String(chain.count)
+      metadata.attributes[Self.head] = chain.head.description
+      try change(.describe(item, as: metadata, keeping: 0), in: vault)
+      state.open?.anchored = chain.count
+      state.unclosed = nil
+    } catch { state.unclosed = error.facts }
+  }
+}

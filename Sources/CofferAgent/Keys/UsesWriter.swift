@@ -1,0 +1,109 @@
+internal import CofferMemory
+internal import CofferPlatform
+internal import CofferVaultFormat
+internal import Synchronization
+internal import SystemPackage
+
+/// The end of an open log, at which rows are added.
+struct UsesWriter: ~Copyable {
+  private let key: SecretBytes
+  private let lock: DescriptorLock
+  private let files: UsesFiles
+  private(set) var chain: UsesChain
+  private(set) var segment: UsesSegment?
+  private var number: UInt64, first: UInt64, size: Int
+  /// The row that the vault remembers.
+  var anchored: UInt64
+
+  init(
+    key: consuming SecretBytes, lock: DescriptorLock, files: UsesFiles, _ end: UsesFiles.End, anchored: UInt64
+  ) throws(StoreError) {
+    self.key = key
+    (self.lock, self.files, self.anchored) = (lock, files, anchored)
+    (chain, number, first, size) = (end.chain, end.segment, end.first, end.size)
+    segment = number > 0 ? try UsesSegment(files.path(number), isNew: false) : nil
+  }
+
+  /// Writes `row` with the next number.
+  mutating func append(_ row: UseRow) throws(StoreError) {
+    var row = row
+    row.number = chain.count &+ 1
+    var bytes = try chain.seal(row, in: files.vault, key)
+    if let segment, size + bytes.count <= UsesFiles.segmentBytes {
+      try segment.append(bytes, after: size)
+      (size, chain) = (size + bytes.count, bytes.withUnsafeBytes { chain.after($0) })
+      return
+    }
+    let (next, first) = (number + 1, number == 0 ? 1 : first)
+    let head = files.head(next, first: first, after: chain)
+    let start = UsesChain(count: chain.count, head: PlainHash.digest(head))
+    bytes = try start.seal(row, in: files.vault, key)
+    // The rows before must not be lost alone.
+    try segment?.synchronize()
+    let made = try UsesSegment(files.path(next), isNew: true)
+    do throws(StoreError) {
+      try made.append(head + bytes, after: 0)
+      try TrustedPath.synchronize(files.folder)
+    } catch {
+      try files.trim(to: UsesFiles.End(chain: chain, segment: number))
+      throw error
+    }
+    (segment, number, self.first, size) = (made, next, first, head.count + bytes.count)
+    chain = bytes.withUnsafeBytes { start.after($0) }
+    try files.remove { $0 + UsesFiles.most <= next }
+  }
+}
+
+/// The open segment.
+final class UsesSegment: Sendable {
+  private let path: FilePath
+  private let descriptor: Int32
+  /// Whether a thread will make the rows durable; the number of its error.
+  private let isDue = Atomic<Bool>(false), failure = Atomic<Int32>(0)
+
+  /// Rows may be lost within this time of a power failure: waiting for a disk takes a thousand times as long as a row.
+  private static let delay: UInt64 = 500_000_000
+
+  init(_ path: FilePath, isNew: Bool) throws(StoreError) {
+    let flags = O_WRONLY | O_APPEND | O_NOFOLLOW | O_CLOEXEC | (isNew ? O_CREAT | O_EXCL : 0)
+    descriptor = path.withPlatformString { coffer_open($0, flags, 0o600) }
+    self.path = path
+    guard descriptor >= 0 else { throw StoreError(errno: errno, "open the log of uses", place: path) }
+  }
+
+  deinit { if descriptor >= 0 { close(descriptor) } }
+
+  /// Adds `bytes` after the first `size` ones, whole or not at all.
+  func append(_ bytes: [UInt8], after size: Int) throws(StoreError) {
+    try check()
+    var count = write(descriptor, bytes, bytes.count)
+    while count < 0, errno == EINTR { count = write(descriptor, bytes, bytes.count) }
+    guard count == bytes.count else {
+      let code = count < 0 ? errno : ENOSPC
+      // No row may follow a part that stays. The next agent cuts it.
+      if ftruncate(descriptor, off_t(size)) != 0 { failure.store(code, ordering: .releasing) }
+      throw StoreError(errno: code, "write the log of uses", place: path)
+    }
+    guard !isDue.exchange(true, ordering: .acquiringAndReleasing) else { return }
+    do throws(StoreError) {
+      try DetachedThread.start(stackBytes: 512 << 10, place: path) { [self] in
+        DetachedThread.sleep(Self.delay)
+        isDue.store(false, ordering: .releasing)
+        if fdatasync(descriptor) != 0 { failure.store(errno, ordering: .releasing) }
+      }
+    } catch {
+      isDue.store(false, ordering: .releasing)
+      try synchronize()
+    }
+  }
+
+  func synchronize() throws(StoreError) {
+    try check()
+    guard fdatasync(descriptor) == 0 else { throw StoreError(errno: errno, "make the log of uses durable", place: path) }
+  }
+
+  private func check() throws(StoreError) {
+    let code = failure.load(ordering: .acquiring)
+    guard code == 0 else { throw StoreError(errno: code, "make the log of uses durable", place: path) }
+  }
+}
