@@ -9,7 +9,7 @@ public final class SmallDisk: Sendable {
   private var filling: String { "\(path)/filling" }
 
   /// Mounts it at `path` for the user `owner`, with the folder's content; skips the test if that is impossible.
-  public static func make(at path: String, bytes: Int, owner: uid_t) throws -> SmallDisk {
+  public static func make(at path: String, bytes: Int, owner: UInt32) throws -> SmallDisk {
     let full = "\(path).before"
     try FileManager.default.moveItem(atPath: path, toPath: full)
     try #require(mkdir(path, 0o700) == 0)
