@@ -292,7 +292,7 @@ let package = Package(
     .testTarget(
       name: "CofferAgentTests",
       dependencies: [
-        "CofferClient", "CofferAgent", "CofferPostgres", "CofferTesting", "Coffer", "ClientTool",
+        "CofferClient", "CofferAgent", "CofferKeys", "CofferPostgres", "CofferTesting", "Coffer", "ClientTool",
         "CofferVault", "CofferPlatform", "CofferStorage", "CofferMemory",
         "CofferTestSupport",
         systemPackage,

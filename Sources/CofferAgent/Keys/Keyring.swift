@@ -1,32 +1,231 @@
-internal import CofferClient
+internal import CofferKeys
+internal import CofferMemory
 internal import CofferPlatform
+internal import CofferStorage
 internal import CofferVault
+internal import FoundationEssentials
+internal import Synchronization
 
 /// The client of a request about keys, as the kernel names it.
 struct KeyClient: Sendable {
-  /// Its process; 0 if that is of another namespace.
-  let process: Int32
-
-  init(_ socket: borrowing LocalSocket) { process = coffer_peer_process(socket.descriptor) }
+  /// Nil if its process is gone, or of another namespace.
+  let facts: ProcessFacts?
 }
 
 /// The keys of one vault while it is unlocked: those in it, and those that `ssh-add` brought. It decides on each use.
+///
+/// Who asks is believed in nothing: it verifies each binding itself, and reads each rule from the vault.
 final class Keyring: Sendable {
-  func list(for bindings: [SessionBinding], in vault: borrowing UnlockedVault) throws(StoreError) -> [KeyListing] { [] }
-
-  func use(_ use: KeyUse, by client: KeyClient, in vault: borrowing UnlockedVault) throws(StoreError) -> KeyOutcome {
-    throw StoreError(.notFound, "there is no such key", cure: "add it")
+  private struct State {
+    var table = KeyTable()
+    var approvals = Approvals()
   }
 
+  private let state = Mutex(State())
+  let uses: UsesLog
+  private let clock: AgentClock
+
+  init(uses: UsesLog, clock: AgentClock = .machine) { (self.uses, self.clock) = (uses, clock) }
+
+  /// At an unlock: keys that were hidden are listed again.
+  func begin() { state.withLock { $0.table.show() } }
+
+  /// At the lock: wipes the keys that `ssh-add` brought, and ends all questions and approvals.
+  func end() { state.withLock { $0 = State() } }
+
+  /// Wipes keys whose time is over.
+  func lapse() { state.withLock { $0.table.lapse(now: clock.sinceBoot()) } }
+
+  /// Those that may be used through the sessions. Those bound to the way come first, so that a server refuses none before.
+  ///
+  /// - Throws: ``StoreError`` `.refused` for bindings that do not verify.
+  func list(for bindings: [SessionBinding], in vault: borrowing UnlockedVault) throws(StoreError) -> [KeyListing] {
+    let route = try Route(bindings)
+    let all = try refreshed(vault) { (state) in state.table.all }
+    let shown = all.filter { $0.isShown(to: route) }
+    return (shown.filter { $0.isFirst(for: route) } + shown.filter { !$0.isFirst(for: route) }).map { key in
+      KeyListing(blob: key.blob, comment: key.comment)
+    }
+  }
+
+  /// Signs or unwraps, or asks first.
+  ///
+  /// - Returns: 0 bytes for a stanza that is for another identity.
+  /// - Throws: ``StoreError`` `.notFound` for an unknown key; `.refused` for a use that its rules or a person forbid; the errors of
+  ///   the log of uses, without whose row there is no use; those of the key.
+  func use(_ use: KeyUse, by client: KeyClient, in vault: borrowing UnlockedVault) throws(StoreError) -> KeyOutcome {
+    try refreshed(vault) { (state) throws(StoreError) in
+      let asker = ProcessFacts(of: Int32(clamping: use.asker))
+      var row = UseRow(time: Date(), kind: .refused, item: nil, name: "").by(asker, client: client.facts)
+      do throws(StoreError) { return try answer(use, of: asker, &row, &state, in: vault) } catch {
+        (row.kind, row.detail) = (.refused, error.what)
+        if state.table.hasVaultKeys { try uses.record(row, in: vault) }
+        throw row.name.isEmpty ? error : error.about(key: row.name)
+      }
+    }
+  }
+
+  private func answer(
+    _ use: KeyUse, of asker: ProcessFacts?, _ row: inout UseRow, _ state: inout State, in vault: borrowing UnlockedVault
+  ) throws(StoreError) -> KeyOutcome {
+    guard let held = state.table[use.blob] else {
+      throw StoreError(.notFound, "there is no such key", cure: "list the keys again, or unlock the vault that has it")
+    }
+    (row.name, row.item) = (held.comment, held.item?.id)
+    let purpose = try KeyPurpose(use)
+    let shown = purpose.shown
+    guard held.isAge == (shown.kind == .unwrap) else { throw .useRefused("the key is of another kind than its use") }
+    guard !held.isExpired else { throw StoreError(.expired, "the key has expired", cure: "give it a later expiry, or renew it") }
+    let route = try Route(use.bindings)
+    row.hostKey = route.servers.last?.fingerprint ?? ""
+    let rules = try held.rules.get()
+    let names = try rules.admit(purpose, through: route)
+    (row.host, row.detail) = (names.joined(separator: " > "), shown.detail)
+    // Whether a stanza is for the identity comes before a question about it.
+    var result = shown.kind == .unwrap ? try perform(use.work, with: held, in: vault) : nil
+    if let result, result.bytes.count == 0 { return .done(result) }
+    if rules.asks(for: route) {
+      let user = shown.kind == .login ? shown.detail : nil
+      let subject = Approvals.Subject(key: held.key, purpose: shown.words, user: user, hosts: names)
+      let asked = Approvals.Case(
+        subject: subject, name: held.comment, digest: try use.work.digest(), asker: asker,
+        needsPassphrase: rules.ask == .passphrase)
+      switch try state.approvals.verdict(on: asked, ticket: use.ticket, now: clock.sinceBoot()) {
+      case .asks(let question): return .asks(question)
+      case .approved(let words): row.approval = words
+      }
+    }
+    if result == nil { result = try perform(use.work, with: held, in: vault) }
+    row.kind = shown.kind
+    if state.table.hasVaultKeys { try uses.record(row, in: vault) }
+    guard let result else { throw .useRefused("the key gave no result") }
+    return .done(result)
+  }
+
+  /// Answers a question, or approves ahead of any.
+  ///
   /// - Parameter isProven: whether the right passphrase came with it.
-  func allow(_ approval: KeyApproval, isProven: Bool, by client: KeyClient, in vault: borrowing UnlockedVault) throws(StoreError)
-  {}
+  /// - Throws: ``StoreError`` `.notFound` for a question that is over and an unknown key; `.refused` without a passphrase that the
+  ///   key needs; `.unsupported` for a time or job that cannot be.
+  func allow(
+    _ approval: KeyApproval, isProven: Bool, by client: KeyClient, in vault: borrowing UnlockedVault
+  ) throws(StoreError) {
+    let now = clock.sinceBoot()
+    try refreshed(vault) { (state) throws(StoreError) in
+      switch approval {
+      case .yes(let ticket, let scope, _): try state.approvals.answer(ticket, scope, isProven: isProven, now: now)
+      case .no(let ticket): try state.approvals.answer(ticket, nil, isProven: isProven, now: now)
+      case .ahead(let name, let seconds, _):
+        guard let held = state.table.key(of: name) else {
+          throw StoreError(.notFound, "the item is no key", key: name.description, cure: "list the keys with 'coffer ssh list'")
+        }
+        let rules = try held.rules.get()
+        guard isProven || rules.ask != .passphrase else { throw .passphraseNeeded(held.comment) }
+        try state.approvals.approve(held.key, nil, nil, .seconds(Int64(seconds)), "time", isProven, now)
+      }
+    }
+  }
 
-  func put(
-    _ addition: KeyAddition, by client: KeyClient, in vault: borrowing UnlockedVault
-  ) throws(StoreError) -> String { "" }
+  /// See ``KeyTable/drop(_:)``.
+  func drop(_ blob: KeyBlob?, in vault: borrowing UnlockedVault) throws(StoreError) -> Int {
+    try refreshed(vault) { (state) in state.table.drop(blob?.bytes) }
+  }
 
-  func drop(_ blob: KeyBlob?, in vault: borrowing UnlockedVault) throws(StoreError) -> Int { 0 }
+  /// The newest rows of the log of uses, oldest first, nil for all; then the open questions.
+  func uses(most: Int?, in vault: borrowing UnlockedVault) throws(StoreError) -> [UseEntry] {
+    // Without rows a waiting person asks often, and of no damaged log.
+    let rows = most == 0 ? [] : try uses.read(most: most, in: vault)
+    let questions = state.withLock { $0.approvals.open(now: clock.sinceBoot()) }
+    return rows.map { .row($0) } + questions.map { .question($0) }
+  }
 
-  func uses(most: Int?, in vault: borrowing UnlockedVault) throws(StoreError) -> [UseEntry] { [] }
+  func checkRoom(in vault: borrowing UnlockedVault) throws(StoreError) {
+    guard try !refreshed(vault, { (state) in state.table.isFull }) else {
+      throw StoreError(.unsupported, "a vault has \(KeyTable.mostKeys) keys at most", cure: "delete one, or use another vault")
+    }
+  }
+
+  func load(_ fields: SecretForm, _ isConstrained: Bool, in vault: borrowing UnlockedVault) throws(StoreError) -> String {
+    let key = try LoadedKey(fields.bytes, isConstrained: isConstrained, now: clock.sinceBoot())
+    try refreshed(vault) { (state) throws(StoreError) in try state.table.load(key) }
+    return key.line
+  }
+
+  private func refreshed<Result: Sendable>(
+    _ vault: borrowing UnlockedVault, _ body: (inout State) throws(StoreError) -> Result
+  ) throws(StoreError) -> Result {
+    try state.withLock { (state) throws(StoreError) in
+      try state.table.refresh(from: vault, now: clock.sinceBoot())
+      return try body(&state)
+    }
+  }
+}
+
+/// Private operations.
+extension Keyring {
+  private func perform(
+    _ work: KeyWork, with held: HeldKey, in vault: borrowing UnlockedVault
+  ) throws(StoreError) -> SecretForm {
+    switch held.source {
+    case .loaded(let loaded): return try Self.sign(work, loaded.key)
+    case .item(let listed):
+      return try vault.withKey(listed.name) { (value, item) throws(StoreError) in
+        // The rules were read with the listing.
+        guard item.id == listed.id, item.revision == listed.revision else {
+          throw StoreError(.conflict, "the key was changed just now", cure: "try again")
+        }
+        if held.isAge { return try Self.unwrap(work, AgeIdentity(text: value), held.key) }
+        let key = try SSHPrivateKey(file: value, isSealed: true)
+        guard key.publicKey.blob == held.key else { throw .foreignHalf }
+        return try Self.sign(work, key)
+      }
+    }
+  }
+
+  private static func sign(_ work: KeyWork, _ key: borrowing SSHPrivateKey) throws(StoreError) -> SecretForm {
+    guard case .sign(let data, let flags) = work else { throw .useRefused("a key of SSH does not unwrap") }
+    let signature = try data.withBytes { (data) throws(StoreError) in try key.sign(data, flags: flags) }
+    return try SecretForm(signature.guarded())
+  }
+
+  private static func unwrap(
+    _ work: KeyWork, _ identity: borrowing AgeIdentity, _ recipient: [UInt8]
+  ) throws(StoreError) -> SecretForm {
+    guard case .unwrap(let share, let body) = work else { throw .useRefused("an identity of age's does not sign") }
+    guard identity.recipient.text.utf8.elementsEqual(recipient) else { throw .foreignHalf }
+    let fileKey = try share.withBytes { (share) throws(StoreError) in
+      try body.withBytes { (body) throws(StoreError) in try identity.unwrap(share: share, body: body) }
+    }
+    guard let fileKey else { return SecretForm(try [UInt8]().guarded()) }
+    return SecretForm(fileKey)
+  }
+}
+
+extension KeyWork {
+  /// SHA-256 of the data.
+  func digest() throws(StoreError) -> [UInt8] {
+    let data =
+      switch self {
+      case .sign(let data, _): data
+      case .unwrap(let share, let body): share + body
+      }
+    let secret = try data.guarded()
+    do throws(SecretMemoryError) { return try SecretDigest.sha256.hash(secret).withUnsafeBytes { Array($0) } } catch {
+      throw StoreError(memory: error)
+    }
+  }
+}
+
+extension [UInt8] {
+  func guarded() throws(StoreError) -> SecretBytes {
+    do throws(SecretMemoryError) {
+      return try withBytes { (raw) throws(SecretMemoryError) in try SecretBytes(copying: raw) }
+    } catch { throw StoreError(memory: error) }
+  }
+}
+
+extension StoreError {
+  fileprivate static var foreignHalf: StoreError {
+    StoreError(.damaged, "the item's public half is of another key", cure: "store the key again under another name")
+  }
 }

@@ -79,7 +79,9 @@ struct UsesChain: Sendable, Equatable {
     guard isRight else { return .wrong }
     let row = message.withUnsafeBytes { message -> UseRow? in
       var reader = FrameReader(message)
-      do throws(StoreError) { return try reader.number(UInt8.self) == Self.version ? reader.read() : nil } catch { return nil }
+      do throws(StoreError) { return try reader.number(UInt8.self) == Self.version ? reader.read(UseRow.self) : nil } catch {
+        return nil
+      }
     }
     return row.map { .row($0, bytes: 4 + count) } ?? .newer
   }

@@ -41,13 +41,14 @@ final class AgentVault: Sendable {
   private let hasKey = Atomic<Bool>(false)
   let watchers: Watchers
   let uses: UsesLog
-  let keyring = Keyring()
+  let keyring: Keyring
 
   init(_ settings: AgentSettings, clock: AgentClock = .machine, watchers: Watchers = Watchers()) {
     self.settings = settings
     self.clock = clock
     self.watchers = watchers
     uses = UsesLog(settings.uses, now: clock.sinceBoot)
+    keyring = Keyring(uses: uses, clock: clock)
   }
 
   private var place: String { settings.vault.description }
@@ -132,6 +133,7 @@ final class AgentVault: Sendable {
           cure: "AgentClient.unlock(with:) again, if it is to be open", remedy: .unlockAgent)
       }
       state.unlocked = next.take()
+      keyring.begin()
       turn(&state)
       hasKey.store(true, ordering: .releasing)
     }
@@ -219,6 +221,7 @@ final class AgentVault: Sendable {
   func lapse() -> Duration? {
     let left = state.withLockIfAvailable { state in
       lapse(&state)
+      keyring.lapse()
       removeOldBytes(state)
       return remaining(state).map { min($0.idle, $0.life) }
     }
@@ -310,6 +313,7 @@ final class AgentVault: Sendable {
     case .some(let held): uses.close(in: held.vault)
     case .none: break
     }
+    keyring.end()
     state.unlocked = nil
     turn(&state)
     hasKey.store(false, ordering: .releasing)

@@ -80,11 +80,22 @@ package struct SSHCertificate: Sendable, Hashable {
   /// defined, and an unknown one forbids its use.
   package func proves(host: String, at seconds: UInt64, authorities: some Sequence<SSHPublicKey>) -> Bool {
     kind == .host && isValid(at: seconds) && criticalOptions.isEmpty && authorities.contains(authority)
-      && principals.contains { Self.matches(Array(host.lowercased().utf8), Array($0.lowercased().utf8)) }
+      && principals.contains { host.lowercased().matches(pattern: $0.lowercased()) }
   }
 
-  /// Whether `pattern`, with `*` and `?`, is `name`. Source: OpenSSH's ssh_config(5), "PATTERNS".
-  private static func matches(_ name: [UInt8], _ pattern: [UInt8]) -> Bool {
+  /// `TYPE BASE64 COMMENT`.
+  ///
+  /// - Throws: as ``init(blob:)``.
+  package init(line: String) throws(StoreError) { try self.init(blob: SSHLine(line).blob) }
+  package func line(comment: String) -> String { SSHLine.text(key.type.certificateName, blob, comment) }
+}
+
+extension String {
+  /// Whether `pattern`, with `*` and `?`, is this text, byte by byte. Takes at most the product of both lengths.
+  ///
+  /// Source: OpenSSH's ssh_config(5), "PATTERNS".
+  package func matches(pattern: String) -> Bool {
+    let (name, pattern) = (Array(utf8), Array(pattern.utf8))
     var (at, next, star): (Int, Int, (next: Int, at: Int)?) = (0, 0, nil)
     while at < name.count {
       if next < pattern.count, pattern[next] == UInt8(ascii: "*") {
@@ -102,10 +113,4 @@ package struct SSHCertificate: Sendable, Hashable {
     }
     return pattern[next...].allSatisfy { $0 == UInt8(ascii: "*") }
   }
-
-  /// `TYPE BASE64 COMMENT`.
-  ///
-  /// - Throws: as ``init(blob:)``.
-  package init(line: String) throws(StoreError) { try self.init(blob: SSHLine(line).blob) }
-  package func line(comment: String) -> String { SSHLine.text(key.type.certificateName, blob, comment) }
 }

@@ -6,7 +6,9 @@ package enum SigningPurpose: Sendable, Equatable {
   case login(Login)
   /// A signature of a file or a commit. Source: OpenSSH's PROTOCOL.sshsig.
   case file(namespace: String, hash: String)
-  /// Anything else, such as a certificate or a malformed request.
+  /// A certificate by the key that is to sign. Source: OpenSSH's PROTOCOL.certkeys.
+  case certificate
+  /// Anything else, such as a malformed request.
   case other
 
   /// Source: RFC 4252, section 7; OpenSSH's PROTOCOL, "publickey-hostbound-v00@openssh.com".
@@ -20,10 +22,15 @@ package enum SigningPurpose: Sendable, Equatable {
   /// - Parameter blob: the key that is to sign, or its certificate. A request that names another one is ``other``: signed, it
   ///   would be no login.
   package init(_ data: UnsafeRawBufferPointer, by blob: [UInt8]) {
-    // Bytes of another format are no error.
-    do throws(StoreError) { self = .login(try Self.login(data, blob)) } catch {
-      do throws(StoreError) { self = try Self.file(data) } catch { self = .other }
-    }
+    self =
+      Self.read { () throws(StoreError) in .login(try Self.login(data, blob)) }
+      ?? Self.read { () throws(StoreError) in try Self.file(data) }
+      ?? Self.read { () throws(StoreError) in try Self.certificate(data, blob) } ?? .other
+  }
+
+  /// Nil for bytes of another format, which are no error.
+  private static func read(_ body: () throws(StoreError) -> SigningPurpose) -> SigningPurpose? {
+    do throws(StoreError) { return try body() } catch { return nil }
   }
 
   private static let loginByte: UInt8 = 50
@@ -66,5 +73,21 @@ package enum SigningPurpose: Sendable, Equatable {
     try reader.end()
     guard !namespace.isEmpty, digest.count == ["sha256": 32, "sha512": 64][hash] else { throw .malformedKey("no SSHSIG") }
     return .file(namespace: namespace, hash: hash)
+  }
+
+  /// The fields of ``SSHCertificate`` without its signature.
+  private static func certificate(_ data: UnsafeRawBufferPointer, _ blob: [UInt8]) throws(StoreError) -> SigningPurpose {
+    var reader = SSHReader(data)
+    let (type, isCertificate) = try SSHKeyType.named(reader.text())
+    guard isCertificate else { throw .malformedKey("no certificate") }
+    _ = try reader.string()
+    _ = try KeyNumbers(type, type.publicNames, from: &reader)
+    _ = (try reader.uint64(), try reader.uint32())  // Serial number and kind.
+    _ = (try reader.string(), try reader.string())  // Id and names.
+    _ = (try reader.uint64(), try reader.uint64())
+    _ = (try reader.string(), try reader.string(), try reader.string())
+    guard try reader.string().elementsEqual(blob) else { throw .malformedKey("another authority") }
+    try reader.end()
+    return .certificate
   }
 }

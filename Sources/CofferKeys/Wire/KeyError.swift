@@ -18,7 +18,7 @@ extension StoreError {
 
 extension [UInt8] {
   /// Lends the bytes to `body`.
-  func withBytes<Result: ~Copyable, Failure: Error>(
+  package func withBytes<Result: ~Copyable, Failure: Error>(
     _ body: (UnsafeRawBufferPointer) throws(Failure) -> Result
   ) throws(Failure) -> Result {
     try span.bytes.withUnsafeBytes { (bytes) throws(Failure) in try body(bytes) }

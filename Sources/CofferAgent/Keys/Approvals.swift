@@ -1,0 +1,210 @@
+internal import CofferPlatform
+
+/// The questions about uses, and their answers. All end with the lock.
+struct Approvals: Sendable {
+  /// Unanswered ones. Each holds a few hundred bytes, and a person reads no more.
+  static let mostQuestions = 64
+  static let questionTime = Duration.seconds(60)
+  /// Approvals at a time: more would be a program's.
+  static let mostApprovals = 256
+  static let mostUses = 256
+  static let jobTime = Duration.seconds(600)
+  static let longestTime = Duration.seconds(12 * 3600)
+  /// Unanswered questions of a key and job, until both rest.
+  static let mostUnanswered = 2
+  static let rest = Duration.seconds(300)
+  private static let proven = "passphrase"
+
+  /// Uses that one approval covers.
+  struct Subject: Sendable, Hashable {
+    /// Its public half.
+    let key: [UInt8]
+    let purpose: String
+    /// Of a login.
+    let user: String?
+    let hosts: [String]
+
+    var way: String {
+      (hosts.dropLast() + hosts.suffix(1).map { (user.map { "\($0.spelledOut())@" } ?? "") + $0 }).joined(separator: " > ")
+    }
+  }
+
+  /// A use that may need an approval.
+  struct Case: Sendable {
+    let subject: Subject
+    /// As a person knows the key.
+    let name: String
+    /// The digest of the data.
+    let digest: [UInt8]
+    let asker: ProcessFacts?
+    let needsPassphrase: Bool
+  }
+
+  private enum Answer { case yes(String), no }
+  private struct Question {
+    let use: Case
+    let ends: Duration
+    var answer: Answer?
+
+    func shown(_ ticket: UInt64, _ now: Duration) -> KeyQuestion {
+      KeyQuestion(
+        ticket: ticket, key: use.name, purpose: use.subject.purpose, way: use.subject.way, program: use.asker?.program ?? "",
+        process: UInt32(clamping: use.asker?.process ?? 0), needsPassphrase: use.needsPassphrase,
+        left: UInt32(clamping: (ends - now).components.seconds))
+    }
+  }
+  private struct Approval {
+    let key: [UInt8]
+    /// Nil for any.
+    let subject: Subject?
+    let job: ProcessFacts.Job?
+    let ends: Duration
+    let words: String
+    let isProven: Bool
+    var uses = 0
+
+    func covers(_ use: Case) -> Bool {
+      key == use.subject.key && subject.map { $0 == use.subject } ?? true && job.map { $0 == use.asker?.job } ?? true
+        && (isProven || !use.needsPassphrase)
+    }
+  }
+  /// A key and a job whose questions nobody answers. Each took a question's minute, so they are few.
+  private struct Asking: Hashable {
+    let key: [UInt8], job: ProcessFacts.Job?
+  }
+
+  private var questions: [UInt64: Question] = [:]
+  private var approvals: [Approval] = []
+  private var unanswered: [Asking: (count: Int, until: Duration)] = [:]
+
+  enum Verdict {
+    /// - Parameter words: of the approval, for the log.
+    case approved(String)
+    case asks(KeyQuestion)
+  }
+
+  /// - Parameter ticket: that of an earlier question about the same use.
+  /// - Throws: ``StoreError`` `.refused` for a denial, a question that is over or another's, and too many questions.
+  mutating func verdict(on use: Case, ticket: UInt64?, now: Duration) throws(StoreError) -> Verdict {
+    end(before: now)
+    if let ticket {
+      guard let question = questions[ticket], question.use.isSame(as: use) else {
+        throw .useRefused("nobody answered within \(Self.questionTime.inWords), or the question was about another use")
+      }
+      if let answer = question.answer {
+        questions[ticket] = nil
+        guard case .yes(let words) = answer else { throw .useRefused("a person denied it") }
+        return .approved(words)
+      }
+    }
+    if let index = approvals.firstIndex(where: { $0.covers(use) }) {
+      approvals[index].uses += 1
+      defer { if approvals[index].uses >= Self.mostUses { approvals.remove(at: index) } }
+      if let ticket { questions[ticket] = nil }
+      return .approved(approvals[index].words)
+    }
+    let ticket = if let ticket { ticket } else { try ask(use, now) }
+    guard let question = questions[ticket] else { throw .useRefused("its question is over") }
+    return .asks(question.shown(ticket, now))
+  }
+
+  private mutating func ask(_ use: Case, _ now: Duration) throws(StoreError) -> UInt64 {
+    let asking = Asking(key: use.subject.key, job: use.asker?.job)
+    guard unanswered[asking]?.count ?? 0 < Self.mostUnanswered else {
+      throw .useRefused("two questions were not answered: none is asked for \(Self.rest.inWords)")
+    }
+    if questions.count >= Self.mostQuestions { endDeserted(now) }
+    guard questions.count < Self.mostQuestions else { throw .useRefused("\(Self.mostQuestions) questions are open") }
+    let ticket = UInt64.random(in: 1 ... .max)
+    questions[ticket] = Question(use: use, ends: now + Self.questionTime)
+    return ticket
+  }
+
+  /// Answers a question; nil denies.
+  ///
+  /// - Throws: ``StoreError`` `.notFound` if it is over; `.refused` without a passphrase that it needs; `.unsupported` for a
+  ///   scope that it cannot have.
+  mutating func answer(_ ticket: UInt64, _ scope: KeyApproval.Scope?, isProven: Bool, now: Duration) throws(StoreError) {
+    end(before: now)
+    guard let use = questions[ticket]?.use, questions[ticket]?.answer == nil else {
+      throw StoreError(.notFound, "the question is over", cure: "use the key again")
+    }
+    guard scope == nil || isProven || !use.needsPassphrase else { throw .passphraseNeeded(use.name) }
+    let (key, subject, job) = (use.subject.key, use.subject, use.asker?.job)
+    var answer = Answer.yes(isProven ? Self.proven : "once")
+    switch scope {
+    case nil: answer = .no
+    case .once: break
+    case .job:
+      guard let job else { throw StoreError(.unsupported, "the asking job is unknown", cure: "approve once, or for a time") }
+      answer = .yes(try approve(key, subject, job, Self.jobTime, "job", isProven, now))
+    case .time(let seconds):
+      answer = .yes(try approve(key, subject, nil, .seconds(Int64(seconds)), "time", isProven, now))
+    }
+    questions[ticket]?.answer = answer
+    unanswered[Asking(key: key, job: job)] = nil
+  }
+
+  /// Approves uses of a key.
+  ///
+  /// - Parameters:
+  ///   - subject: nil for all that its rules admit.
+  ///   - words: as the log of uses names the approval; returned if no passphrase came with it.
+  @discardableResult
+  mutating func approve(
+    _ key: [UInt8], _ subject: Subject?, _ job: ProcessFacts.Job?, _ time: Duration, _ words: String, _ isProven: Bool,
+    _ now: Duration
+  ) throws(StoreError) -> String {
+    end(before: now)
+    guard time > .zero, time <= Self.longestTime, approvals.count < Self.mostApprovals else {
+      throw StoreError(
+        .unsupported, "an approval lasts 12 h at most, and \(Self.mostApprovals) may hold at a time", cure: "approve for less")
+    }
+    let words = isProven ? Self.proven : words
+    approvals.append(Approval(key: key, subject: subject, job: job, ends: now + time, words: words, isProven: isProven))
+    return words
+  }
+
+  /// Those that wait for a person, the oldest first.
+  mutating func open(now: Duration) -> [KeyQuestion] {
+    end(before: now)
+    endDeserted(now)
+    return questions.filter { $0.value.answer == nil }.sorted { $0.value.ends < $1.value.ends }.map {
+      $0.value.shown($0.key, now)
+    }
+  }
+
+  private mutating func end(before now: Duration) {
+    approvals.removeAll { $0.ends <= now }
+    unanswered = unanswered.filter { $0.value.until > now }
+    end(now) { $0.ends <= now }
+  }
+
+  /// Ends the questions of processes that are gone. Reads a few small files of the kernel.
+  private mutating func endDeserted(_ now: Duration) {
+    end(now) { question in question.use.asker.map { ProcessFacts(of: $0.process)?.start != $0.start } ?? false }
+  }
+
+  private mutating func end(_ now: Duration, _ isOver: (Question) -> Bool) {
+    for (ticket, question) in questions where isOver(question) {
+      questions[ticket] = nil
+      guard question.answer == nil else { continue }
+      let asking = Asking(key: question.use.subject.key, job: question.use.asker?.job)
+      unanswered[asking] = (count: (unanswered[asking]?.count ?? 0) + 1, until: now + Self.rest)
+    }
+  }
+}
+
+extension Approvals.Case {
+  fileprivate func isSame(as other: Approvals.Case) -> Bool {
+    subject == other.subject && digest == other.digest && needsPassphrase == other.needsPassphrase
+      && asker?.process == other.asker?.process
+      && asker?.start == other.asker?.start
+  }
+}
+
+extension StoreError {
+  static func passphraseNeeded(_ key: String) -> StoreError {
+    StoreError(.refused, "only the vault's passphrase approves a use", key: key, cure: "give the passphrase with the approval")
+  }
+}
