@@ -142,6 +142,10 @@ let package = Package(
         "CofferAgent", "CofferVault", "CofferStorage", "CofferMemory", "CofferPlatform", "CCofferLibraries", systemPackage,
       ],
       swiftSettings: strict),
+    // SSH's agent protocol over the agent. It holds no key.
+    .target(
+      name: "CofferSSH", dependencies: ["CofferAgent", "CofferClient", "CofferMemory", "CofferPlatform", systemPackage],
+      swiftSettings: strict),
     // Logins at servers that speak OAuth 2, over libcurl.
     .target(
       name: "CofferLogin",
@@ -187,8 +191,8 @@ let package = Package(
       name: "CofferCLI",
       dependencies: [
         "Coffer", "CofferAgent", "CofferDefaults", "CofferFormats", "CofferLogin", "CofferMemory", "CofferPlatform",
-        "CofferPostgres", "CofferSecretService", "CofferStorage", "CofferTerminal", "CofferVault", "CofferVaultRows",
-        "CCofferLibraries", "CCofferPages",
+        "CofferPostgres", "CofferSecretService", "CofferSSH", "CofferStorage", "CofferTerminal", "CofferVault",
+        "CofferVaultRows", "CCofferLibraries", "CCofferPages",
         argumentParser,
         systemPackage,
       ],
@@ -306,6 +310,15 @@ let package = Package(
         systemPackage,
       ]),
     .testTarget(
+      name: "CofferSSHTests",
+      dependencies: [
+        "CofferSSH", "CofferAgent", "CofferClient", "CofferVault", "CofferPlatform", "CofferStorage", "CofferMemory",
+        "CofferTestSupport", systemPackage,
+      ],
+      // OpenSSH's own tests against another agent.
+      exclude: ["openssh"],
+      swiftSettings: strict),
+    .testTarget(
       name: "CofferLoginTests",
       dependencies: [
         "CofferLogin", "Coffer", "CofferPlatform", "CofferStorage", "CofferMemory", "CofferTestSupport",
@@ -334,7 +347,7 @@ let package = Package(
       name: "CofferParserTests",
       dependencies: [
         "CofferCLI", "CofferFormats", "CofferTerminal", "CofferSecretService", "CofferLogin", "CofferPostgres", "Coffer",
-        "CofferAgent", "CofferClient", "CofferDefaults", "CofferKeys",
+        "CofferAgent", "CofferClient", "CofferDefaults", "CofferKeys", "CofferSSH",
         "CofferVault", "CofferPlatform", "CofferStorage", "CofferMemory", systemPackage,
       ]),
     .testTarget(

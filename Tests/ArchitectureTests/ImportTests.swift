@@ -44,6 +44,7 @@ import Testing
     "CofferSecretService": [
       "CofferAgent", "CofferVault", "CofferStorage", "CofferMemory", "CofferPlatform", "CCofferLibraries", "SystemPackage",
     ],
+    "CofferSSH": ["CofferAgent", "CofferClient", "CofferMemory", "CofferPlatform", "SystemPackage"],
     "CofferLogin": [
       "Coffer", "CofferStorage", "CofferMemory", "CofferPlatform", "CCofferPlatform", "CCofferLibraries",
       "SystemPackage",
@@ -56,7 +57,7 @@ import Testing
     ],
     "CofferCLI": [
       "Coffer", "CofferAgent", "CofferDefaults", "CofferFormats", "CofferLogin", "CofferPostgres", "CofferSecretService",
-      "CofferTerminal", "CofferVault", "CofferVaultRows", "CofferStorage", "CofferMemory", "CofferPlatform",
+      "CofferSSH", "CofferTerminal", "CofferVault", "CofferVaultRows", "CofferStorage", "CofferMemory", "CofferPlatform",
       "CCofferLibraries", "CCofferPages", "ArgumentParser", "SystemPackage",
     ],
     "CofferTesting": [

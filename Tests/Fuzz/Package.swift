@@ -96,6 +96,9 @@ let package = Package(
       ],
       swiftSettings: watched),
     .target(
+      name: "CofferSSH", dependencies: ["CofferAgent", "CofferClient", "CofferMemory", "CofferPlatform", system],
+      swiftSettings: watched),
+    .target(
       name: "CofferTerminal",
       dependencies: [
         "Coffer", "CofferMemory", "CofferPlatform", "CofferStorage", "CofferVault", system, logging,
@@ -111,8 +114,8 @@ let package = Package(
       name: "CofferCLI",
       dependencies: [
         "Coffer", "CofferAgent", "CofferDefaults", "CofferFormats", "CofferLogin", "CofferMemory", "CofferPlatform",
-        "CofferPostgres", "CofferSecretService", "CofferStorage", "CofferTerminal", "CofferVault", "CofferVaultRows",
-        "CCofferLibraries", "CCofferPages", arguments, system,
+        "CofferPostgres", "CofferSecretService", "CofferSSH", "CofferStorage", "CofferTerminal", "CofferVault",
+        "CofferVaultRows", "CCofferLibraries", "CCofferPages", arguments, system,
       ],
       // In a file named Main.swift, SwiftPM would take the target for a program, and another program would get none of its
       // code.
@@ -125,8 +128,8 @@ let package = Package(
     program(
       "Vault",
       [
-        "CofferAgent", "CofferClient", "CofferKeys", "CofferVault", "CofferVaultFormat", "CofferVaultRows", "CofferStorage",
-        "CofferMemory", "CofferPlatform",
+        "CofferAgent", "CofferClient", "CofferKeys", "CofferSSH", "CofferVault", "CofferVaultFormat", "CofferVaultRows",
+        "CofferStorage", "CofferMemory", "CofferPlatform",
       ]),
     program(
       "Postgres",

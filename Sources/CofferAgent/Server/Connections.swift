@@ -1,29 +1,31 @@
-internal import CofferClient
-internal import CofferPlatform
+package import CofferClient
+package import CofferPlatform
 internal import CofferStorage
 internal import Dispatch
 internal import Synchronization
 
 /// Each has a thread.
-final class Connections: Sendable {
+package final class Connections: Sendable {
   /// The most connections: twice the shells and builds that ask on a busy machine; each costs a thread and at most a
   /// message.
   static let most = 128
   /// The deepest calls of SQLite and the coding need a tenth of it.
   static let stackBytes = 1 << 20
 
-  final class Mark: Sendable {
+  package final class Mark: Sendable {
     fileprivate let descriptor: Int32
     fileprivate let waitingSince = Mutex<ContinuousClock.Instant?>(.now)
     fileprivate init(_ descriptor: Int32) { self.descriptor = descriptor }
 
     /// Runs `body`, which waits for the client: meanwhile the connection may be ended in favor of another.
-    func waiting<Result: ~Copyable, Failure>(_ body: () throws(Failure) -> Result) throws(Failure) -> Result {
+    package func waiting<Result: ~Copyable, Failure>(_ body: () throws(Failure) -> Result) throws(Failure) -> Result {
       waitingSince.withLock { $0 = .now }
       defer { waitingSince.withLock { $0 = nil } }
       return try body()
     }
   }
+
+  package init() {}
 
   private let open = Mutex<[ObjectIdentifier: Mark]>([:])
   private let running = DispatchGroup()
@@ -31,7 +33,7 @@ final class Connections: Sendable {
   var count: Int { open.withLock { $0.count } }
 
   /// Holds a conversation on a new thread. Above the limit, the client that has been silent longest is disconnected.
-  func serve(
+  package func serve(
     _ socket: consuming LocalSocket, _ conversation: @escaping @Sendable (borrowing LocalSocket, Mark) -> Void
   ) throws(StoreError) {
     let mark = Mark(socket.descriptor)
@@ -60,7 +62,7 @@ final class Connections: Sendable {
     }
   }
 
-  func endAll() {
+  package func endAll() {
     open.withLock { open in for mark in open.values { shutdown(mark.descriptor, Int32(SHUT_RDWR)) } }
     running.wait()
   }

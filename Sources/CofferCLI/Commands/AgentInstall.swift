@@ -76,6 +76,41 @@ struct ServiceFile {
     return String(decoding: try PlainFile.read(file.string, limit: Self.largest), as: UTF8.self)
   }
 
+  /// Writes files, or prints them; false if they are only printed.
+  static func put(_ files: [ServiceFile], printing: Bool, replacing: Bool, _ context: Context) throws -> Bool {
+    for file in files {
+      if printing {
+        try Output.write("# \(file.file)\n\(file.text)\n")
+      } else {
+        context.note("\(try file.write(replacing: replacing) ? "wrote" : "is there already:") \(file.file)")
+      }
+    }
+    return !printing
+  }
+
+  /// Removes files that are there.
+  ///
+  /// - Parameter words: a file of ours holds all of these.
+  /// - Throws: `.refused` for a file of another program, `.notFound` if none is there.
+  static func remove(_ files: [ServiceFile], with words: [String], _ context: Context) throws {
+    var count = 0
+    for file in files {
+      guard let current = try file.current() else { continue }
+      guard words.allSatisfy({ current.contains($0) }) else {
+        throw StoreError(
+          .refused, "the file belongs to another program", place: file.file.string, cure: "look at it; it was not changed")
+      }
+      guard file.file.withPlatformString({ unlink($0) }) == 0 else {
+        throw StoreError(errno: errno, "remove the file", place: file.file)
+      }
+      context.note("removed \(file.file)")
+      count += 1
+    }
+    guard count > 0 else {
+      throw StoreError(.notFound, "nothing is installed", place: "\(words.joined(separator: " "))", cure: "nothing is left to do")
+    }
+  }
+
   private func makeFolders(_ folder: FilePath) throws {
     guard !FileFacts.exists(folder) else { return }
     try makeFolders(folder.folder)
@@ -110,6 +145,14 @@ struct SystemdUnit {
     target = nil
   }
 
+  init(ssh words: [String], variables: [String]) {
+    description = "Coffer for ssh: lets this user's programs use the vault's keys"
+    start = ["Type=exec"]
+    self.words = words
+    self.variables = variables
+    target = nil
+  }
+
   var text: String {
     let environment = variables.map { "Environment=\(Self.quoted($0))\n" }.joined()
     let command = words.map { Self.quoted($0, inCommand: true) }.joined(separator: " ")
@@ -137,7 +180,7 @@ struct SystemdUnit {
 
   /// A word in double quotes, with special characters escaped: systemd.syntax(7), systemd.unit(5) for %, systemd.service(5)
   /// for $. By scalars: with a combining mark each is another character to Swift, and the same byte to systemd.
-  private static func quoted(_ word: String, inCommand: Bool = false) -> String {
+  static func quoted(_ word: String, inCommand: Bool = false) -> String {
     guard !word.utf8.allSatisfy({ $0.isLetterOrDigit || "/-_.=".utf8.contains($0) }) else { return word }
     var escaped = String.UnicodeScalarView()
     for scalar in word.unicodeScalars {

@@ -62,16 +62,11 @@ struct SecretServiceRunCommand: Command {
     // Before there are threads, so that only this one takes signals.
     let held = HeldSignals([SIGINT, SIGTERM, SIGHUP])
     let provider = try SecretServiceProvider(settings(context))
-    let ending = Ending()
-    let queue = DispatchQueue(label: "coffer.secret-service.run")
-    queue.async { ending.run(provider) }
+    let service = ServiceThread("secret-service") { () throws(StoreError) in try provider.run() }
     _ = held.wait()
-    ending.isWanted.store(true, ordering: .releasing)
-    provider.stop()
-    queue.sync {}
-    guard let error = ending.error else { return }
+    guard let error = service.stop({ provider.stop() }) else { return }
     if error.kind == .closed { return context.note(error.what) }
-    guard ending.wasReady else { throw error }
+    guard provider.isReady else { throw error }
     // The service manager starts it again, once there is a bus.
     throw Failure(.busy, kind: "busy", "\(error.facts)", cure: "start it again under a session bus")
   }
@@ -84,13 +79,10 @@ struct SecretServiceRunCommand: Command {
     var settings = SecretServiceSettings(client: client) { (mayAsk) throws(StoreError) in try starter.start(mayAsk: mayAsk) }
     settings.replaces = replace
     settings.hasOwnKey = starter.hasOwnKey
-    settings.hasPrompt = waiting.prompt != nil || ProcessEnvironment.value("COFFER_ASKPASS") != nil
+    settings.hasPrompt = starter.hasPrompt
     if let patience = waiting.patience { settings.patience = patience.duration }
     let (place, note) = (context.places.vault, context.notes)
-    settings.checkVault = { () throws(StoreError) in
-      guard let file = place.path, !FileFacts.exists(file) else { return }
-      throw StoreError(.noVault, "there is no vault", place: file.string, cure: "coffer init creates one")
-    }
+    settings.checkVault = { () throws(StoreError) in try UnlockingStarter.check(place) }
     settings.whyRefused = Self.whyRefused
     settings.ready = { bus in note("answers programs that ask for secrets on \(bus)") }
     return settings
@@ -101,39 +93,47 @@ struct SecretServiceRunCommand: Command {
     let meaning = status.meaning.prefix { $0 != ";" }
     return "coffer unlock refuses the vault: \(meaning); run it in a terminal for details"
   }
+}
 
-  private final class Ending: Sendable {
-    private let failure = Mutex<StoreError?>(nil)
-    private let isReady = Atomic<Bool>(false)
-    /// Whether a signal has ended it, so that no thread needs a wake-up.
-    let isWanted = Atomic<Bool>(false)
+/// A service that runs until a signal stops it, while another thread waits for signals.
+final class ServiceThread: Sendable {
+  private let failure = Mutex<StoreError?>(nil)
+  /// Whether it is to end, so that no thread needs a wake-up.
+  private let isWanted = Atomic<Bool>(false)
+  private let queue: DispatchQueue
 
-    var error: StoreError? { failure.withLock { $0 } }
-    var wasReady: Bool { isReady.load(ordering: .acquiring) }
-
-    func run(_ provider: SecretServiceProvider) {
-      do throws(StoreError) {
-        try provider.run()
-      } catch {
-        // A failure from the start is reported at once.
-        isReady.store(provider.isReady, ordering: .releasing)
-        failure.withLock { $0 = error }
-      }
+  init(_ name: String, _ body: @escaping @Sendable () throws(StoreError) -> Void) {
+    queue = DispatchQueue(label: "coffer.\(name).run")
+    queue.async {
+      do throws(StoreError) { try body() } catch { self.failure.withLock { $0 = error } }
       // Wakes the thread that waits for signals.
-      if !isWanted.load(ordering: .acquiring) { kill(getpid(), SIGTERM) }
+      if !self.isWanted.load(ordering: .acquiring) { kill(getpid(), SIGTERM) }
     }
+  }
+
+  /// Ends it by `body`, and returns its failure.
+  func stop(_ body: () -> Void) -> StoreError? {
+    isWanted.store(true, ordering: .releasing)
+    body()
+    queue.sync {}
+    return failure.withLock { $0 }
   }
 }
 
-/// Starts `coffer unlock` for programs that ask: it has all the ways to open the vault, and the service never sees a key.
+/// Starts `coffer unlock`, or another command that asks a person, for programs that ask: it has all the ways to open the
+/// vault, and the service never sees a key.
 struct UnlockingStarter: Sendable {
   private let prompt: String?
   private let places: [String]
 
-  init(prompt: String?, _ context: Context) {
+  /// - Parameter vault: another vault than the context's.
+  init(prompt: String?, vault: VaultPlace? = nil, _ context: Context) {
     self.prompt = prompt
-    places = AgentPlaces.variables(context)
+    let named = AgentPlaces.variables(context)
+    places = vault.map { vault in named.filter { !$0.hasPrefix("COFFER_VAULT=") } + ["COFFER_VAULT=\(vault)"] } ?? named
   }
+
+  var hasPrompt: Bool { prompt != nil || ProcessEnvironment.value("COFFER_ASKPASS") != nil }
 
   private static let keys = ["COFFER_KEY_FILE", "COFFER_PASSPHRASE_FILE", "COFFER_IDENTITY"]
   /// Besides the variables for places and unlocking, those that a prompt's window needs.
@@ -149,14 +149,20 @@ struct UnlockingStarter: Sendable {
     return FileFacts.exists(FilePath(folder).appending("coffer.passphrase"))
   }
 
+  /// Throws ``/CofferPlatform/StoreError/Kind/noVault`` if there is nothing to unlock.
+  static func check(_ place: VaultPlace) throws(StoreError) {
+    guard let file = place.path, !FileFacts.exists(file) else { return }
+    throw StoreError(.noVault, "there is no vault", place: file.string, cure: "coffer init creates one")
+  }
+
   /// In its own session, without a terminal.
-  func start(mayAsk: Bool) throws(StoreError) -> Int32 {
+  func start(_ words: [String] = ["unlock"], mayAsk: Bool) throws(StoreError) -> Int32 {
     var environment = ProcessEnvironment.entries(Self.inherited) + places.map { ByteWord($0) }
     let program = prompt ?? ProcessEnvironment.value("COFFER_ASKPASS") ?? ""
     environment.append(ByteWord("COFFER_ASKPASS=\(mayAsk ? program : "")"))
     environment.append(ByteWord("SSH_ASKPASS_REQUIRE=\(mayAsk ? "force" : "never")"))
-    var child = SecondProcess.child(["unlock", "--quiet"], environment, [0: .null, 1: .null])
+    var child = SecondProcess.child(words + ["--quiet"], environment, [0: .null, 1: .null])
     child.hasOwnSession = true
-    return try child.start { StoreError(errno: $0, "start coffer unlock", place: FilePath(SecondProcess.executable)) }
+    return try child.start { StoreError(errno: $0, "start coffer \(words[0])", place: FilePath(SecondProcess.executable)) }
   }
 }

@@ -26,37 +26,10 @@ struct SecretServiceInstallCommand: Command {
   }
 
   func perform(_ context: Context) throws {
-    if remove { return try removeFiles(context) }
+    if remove { return try ServiceFile.remove(ServiceFiles(context).files([]), with: ["coffer", "secret"], context) }
     try context.checkIsNoMirror()
     let files = try ServiceFiles(context).files(waiting.words)
-    if print {
-      for file in files { try Output.write("# \(file.file)\n\(file.text)\n") }
-      return
-    }
-    for file in files {
-      let isNew = try file.write(replacing: replace)
-      context.note("\(isNew ? "wrote" : "is there already:") \(file.file)")
-    }
-    tell(context)
-  }
-
-  private func removeFiles(_ context: Context) throws {
-    var count = 0
-    for file in try ServiceFiles(context).files([]) {
-      guard let current = try file.current() else { continue }
-      guard current.contains("coffer"), current.contains("secret") else {
-        throw StoreError(
-          .refused, "the file belongs to another provider", place: file.file.string, cure: "look at it; it was not changed")
-      }
-      guard file.file.withPlatformString({ unlink($0) }) == 0 else {
-        throw StoreError(errno: errno, "remove the file", place: file.file)
-      }
-      context.note("removed \(file.file)")
-      count += 1
-    }
-    guard count > 0 else {
-      throw StoreError(.notFound, "nothing is installed", place: "secret-service", cure: "nothing is left to do")
-    }
+    if try ServiceFile.put(files, printing: print, replacing: replace, context) { tell(context) }
   }
 
   private func tell(_ context: Context) {

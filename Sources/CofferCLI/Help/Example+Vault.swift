@@ -180,6 +180,18 @@ extension Example {
       Example("show an item to other programs", "coffer secret-service share github.com/ada"),
       Example("hide it again", "coffer secret-service share github.com/ada --undo"),
     ],
+    "ssh": [
+      Example("start it when ssh asks, for all sessions", "coffer ssh install"),
+      Example("one command with one key", "coffer ssh run --key github -- git push"),
+    ],
+    "ssh run": [
+      Example("in this terminal", "coffer ssh run --socket ~/ssh.sock"),
+      Example("one command with one key", "coffer ssh run --key github -- git push"),
+    ],
+    "ssh install": [
+      Example("on a desktop or a server", "coffer ssh install"),
+      Example("print the files", "coffer ssh install --print"),
+    ],
     "generate": [
       Example("a password", "coffer generate --length 24"),
       Example("a passphrase that is easy to remember", "coffer generate --words 5"),

@@ -33,8 +33,8 @@ struct Launch {
     }
   }
 
-  /// Starts the command as a child with its output to `output` and `messages`.
-  func start(output: Int32, messages: Int32, signals: sigset_t) throws -> pid_t {
+  /// Starts the command as a child with its output to `output` and `messages`; nil leaves ours to it.
+  func start(output: Int32?, messages: Int32?, signals: sigset_t) throws -> pid_t {
     let executable = try executable
     Hardening.restoreMask()
     let (child, code) = child(executable, words, output, messages, signals).spawn()
@@ -46,8 +46,10 @@ struct Launch {
     return child
   }
 
-  private func child(_ file: ByteWord, _ words: [ByteWord], _ output: Int32, _ messages: Int32, _ signals: sigset_t) -> Child {
-    var child = Child(file, words, .inherited(environment), [1: .descriptor(output), 2: .descriptor(messages)])
+  private func child(_ file: ByteWord, _ words: [ByteWord], _ output: Int32?, _ messages: Int32?, _ signals: sigset_t) -> Child {
+    var child = Child(file, words, .inherited(environment))
+    child.streams[1] = output.map(Child.Stream.descriptor)
+    child.streams[2] = messages.map(Child.Stream.descriptor)
     for (file, target) in files { child.streams[target] = .descriptor(file.descriptor) }
     child.blocked = signals
     // Our own SIGPIPE stays ignored: changing its effect would lose a pending one that is to be forwarded.

@@ -2,7 +2,7 @@ internal import Coffer
 internal import CofferPlatform
 internal import CofferTerminal
 
-/// A command whose output passes through this process, which forwards its signals and ends as it does.
+/// A command whose output may pass through this process, which forwards its signals and ends as it does.
 final class MaskedCommand {
   private final class Stream {
     let pipe: Pipe
@@ -31,15 +31,17 @@ final class MaskedCommand {
   private var last: Int32?
   private var failure: Failure?
 
-  init(_ automaton: MaskAutomaton) throws {
-    streams = [try Stream(automaton, to: STDOUT_FILENO), try Stream(automaton, to: STDERR_FILENO)]
+  /// - Parameter automaton: nil leaves the output to the command.
+  init(_ automaton: MaskAutomaton?) throws {
+    streams = try automaton.map { [try Stream($0, to: STDOUT_FILENO), try Stream($0, to: STDERR_FILENO)] } ?? []
   }
 
   /// Runs the command and forwards all its output, also that of its descendants, to the end of both streams, as a pipe
   /// would.
   ///
+  /// - Parameter prepare: begins what serves the command, on threads that get none of its signals.
   /// - Throws: a failure of status 74 if the output could not be written. The command saw a closed pipe and has ended.
-  func run(_ launch: Launch) throws -> Ending {
+  func run(_ launch: Launch, after prepare: () throws -> Void = {}) throws -> Ending {
     var before = sigset_t()
     var handled = sigset_t()
     sigfillset(&handled)
@@ -48,7 +50,8 @@ final class MaskedCommand {
     signals = coffer_signal_descriptor(&handled)
     guard signals >= 0 else { throw StoreError(errno: errno, "wait for signals", place: "signals") }
     defer { close(signals) }
-    child = try launch.start(output: streams[0].pipe.writing, messages: streams[1].pipe.writing, signals: before)
+    try prepare()
+    child = try launch.start(output: streams.first?.pipe.writing, messages: streams.last?.pipe.writing, signals: before)
     for stream in streams { stream.pipe.closeWriting() }
     while ending == nil || (last == nil && streams.contains(where: \.isOpen)) { wait() }
     for stream in streams where stream.isOpen { finish(stream) }

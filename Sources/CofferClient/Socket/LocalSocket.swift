@@ -6,6 +6,18 @@ package struct LocalSocket: ~Copyable {
 
   deinit { close(descriptor) }
 
+  /// How a frame announces the length of its body, and which lengths are taken.
+  package struct Framing: Sendable {
+    let isBigEndian: Bool, least: Int, most: Int
+
+    package init(isBigEndian: Bool, least: Int, most: Int) {
+      (self.isBigEndian, self.least, self.most) = (isBigEndian, least, most)
+    }
+
+    /// A version and a kind come first.
+    package static let coffer = Framing(isBigEndian: false, least: 2, most: AgentProtocol.largestBody)
+  }
+
   package enum Arrival<Memory: WireMemory & ~Copyable>: ~Copyable {
     case frame(WireFrame<Memory>)
     /// The peer closed the connection between two frames.
@@ -19,16 +31,16 @@ package struct LocalSocket: ~Copyable {
   /// - Throws: `.tooShort` and `.tooLarge` for the announced length, `.slow`, `.gone` (closed within a frame), `.system`,
   ///   `.unmade`.
   package func receive<Memory: WireMemory & ~Copyable>(
-    into memory: Memory.Type, begins patience: Duration, whole: Duration
+    into memory: Memory.Type, begins patience: Duration, whole: Duration, framing: Framing = .coffer
   ) throws(TransportFailure) -> Arrival<Memory> {
     var header: UInt32 = 0
     guard try isReady(Int16(POLLIN), until: .now + patience) else { return .silence }
     let deadline = ContinuousClock.now + whole
     let got = try withUnsafeMutableBytes(of: &header) { (raw) throws(TransportFailure) in try fill(raw, deadline, mayEnd: true) }
     guard got else { return .closed }
-    let count = Int(UInt32(littleEndian: header))
-    guard count >= 2 else { throw .tooShort }
-    guard count <= AgentProtocol.largestBody else { throw .tooLarge(bytes: count) }
+    let count = Int(framing.isBigEndian ? UInt32(bigEndian: header) : UInt32(littleEndian: header))
+    guard count >= framing.least else { throw .tooShort }
+    guard count <= framing.most else { throw .tooLarge(bytes: count) }
     return .frame(WireFrame(body: try body(of: count, deadline)))
   }
 

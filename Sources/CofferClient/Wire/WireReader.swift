@@ -2,7 +2,7 @@
 package struct WireFrame<Memory: WireMemory & ~Copyable>: ~Copyable {
   package let body: Memory
 
-  /// - Parameter body: at least two bytes.
+  /// - Parameter body: at least two bytes, if it is asked for its kind.
   package init(body: consuming Memory) { self.body = body }
 
   private var head: (version: UInt8, kind: UInt8) { body.withUnsafeBytes { ($0[0], $0[1]) } }

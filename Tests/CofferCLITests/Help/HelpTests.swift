@@ -70,7 +70,8 @@ struct HelpTests {
     "defaults write", "defaults delete", "defaults rename", "defaults domains", "defaults find", "defaults export",
     "defaults import", "helper", "helper git", "helper docker", "helper aws", "helper kubectl", "helper askpass",
     "helper cargo", "helper keyring", "secret-service", "secret-service run", "secret-service install",
-    "secret-service status", "secret-service share", "agent", "agent run", "agent install", "agent stop", "provider",
+    "secret-service status", "secret-service share", "ssh", "ssh run", "ssh install", "agent", "agent run", "agent install",
+    "agent stop", "provider",
     "provider add", "provider list", "provider remove", "install", "completion", "version",
   ])
   func `every command has help`(command: String) throws {

@@ -61,7 +61,7 @@ import Testing
     home.environment["XDG_CONFIG_HOME"] = home.path + "/config"
     let file = try home.file("share/dbus-1/services/org.freedesktop.secrets.service", "[D-BUS Service]\nExec=/usr/bin/other\n")
     try home.transcript("secret-service install", err: "another file is already there", exit: 73)
-    try home.transcript("secret-service install --remove", err: "belongs to another provider", exit: 77)
+    try home.transcript("secret-service install --remove", err: "belongs to another program", exit: 77)
     #expect(try home.coffer("secret-service install --replace").status == 0)
     #expect(try String(contentsOfFile: file, encoding: .utf8).contains("coffer"))
     #expect(try home.coffer("secret-service install").err.contains("is there already"))

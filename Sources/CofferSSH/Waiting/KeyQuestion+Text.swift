@@ -1,0 +1,42 @@
+package import CofferAgent
+internal import CofferMemory
+
+extension KeyQuestion {
+  /// The question in a sentence. Its parts come from other programs and from servers: invisible characters are left out.
+  package var sentence: String {
+    let who = program.isEmpty ? "a program" : process == 0 ? program : "\(program) (\(process))"
+    let what =
+      switch purpose.split(separator: " ", maxSplits: 1).first {
+      case "sign"?: "signs with '\(key)' for \(purpose.dropFirst("sign ".count))"
+      case "login"?: "logs in with '\(key)'" + (way.isEmpty ? "" : " at \(way)")
+      case "unwrap"?: "decrypts with '\(key)'"
+      default: "uses '\(key)' for \(purpose)"
+      }
+    let text = "\(who) \(what)."
+    let visible = text.unicodeScalars.filter { scalar in
+      switch scalar.properties.generalCategory {
+      case .control, .format, .lineSeparator, .paragraphSeparator, .surrogate, .privateUse, .unassigned: false
+      default: true
+      }
+    }
+    return String(String.UnicodeScalarView(visible))
+  }
+
+  /// The answers that a line may give.
+  package var choices: String { needsPassphrase ? "The vault's passphrase" : "[o]nce, this [j]ob, 10 [m]inutes, [N]o" }
+
+  /// Ten minutes, for one answer to a whole rebase.
+  private static var shortTime: UInt32 { 600 }
+
+  /// The approval that a typed line stands for.
+  package func approval(_ line: consuming SecretBytes) -> KeyApproval {
+    guard line.count > 0 else { return .no(ticket) }
+    guard !needsPassphrase else { return .yes(ticket, .once, passphrase: SecretForm(line)) }
+    return switch line.withUnsafeBytes({ String(decoding: $0, as: UTF8.self) }).lowercased() {
+    case "o", "once": .yes(ticket, .once, passphrase: nil)
+    case "j", "job": .yes(ticket, .job, passphrase: nil)
+    case "m", "10m": .yes(ticket, .time(seconds: Self.shortTime), passphrase: nil)
+    default: .no(ticket)
+    }
+  }
+}

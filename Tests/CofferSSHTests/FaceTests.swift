@@ -1,0 +1,198 @@
+import CofferAgent
+import CofferPlatform
+import CofferTestSupport
+import Foundation
+import SystemPackage
+import Testing
+
+@testable import CofferSSH
+
+/// The face on a socket, with the programs of OpenSSH and with hostile bytes.
+@Suite(.tags(.process), .defaultRun) struct FaceTests {
+  private static let add = "/usr/bin/ssh-add", keygen = "/usr/bin/ssh-keygen"
+
+  private func string(_ bytes: [UInt8]) -> [UInt8] { withUnsafeBytes(of: UInt32(bytes.count).bigEndian) { Array($0) } + bytes }
+  private func binding(_ session: UInt8, host: UInt8 = 1, isForwarding: Bool = true) -> [UInt8] {
+    [27] + string(Array("session-bind@openssh.com".utf8)) + string([host]) + string([session]) + string([3]) + [
+      isForwarding ? 1 : 0
+    ]
+  }
+
+  @Test func `only this user can reach the socket, and it goes with the face`() throws {
+    let folder = try TestFolder("ssh"), path = folder.path.appending("new/ssh.sock")
+    func mode(_ path: FilePath) throws -> UInt32? { try FileStatus(ofLinkAt: path)?.permissions }
+    do {
+      let listener = try SSHListener(at: path)
+      #expect(try mode(path) == 0o600 && mode(path.folder) == 0o700)
+      let taken = #expect(throws: StoreError.self) { _ = try SSHListener(at: path) }
+      #expect(taken?.kind == .alreadyExists)
+      listener.removeName()
+      #expect(try mode(path) == nil)
+    }
+    // One that died leaves its socket.
+    _ = try SSHListener(at: path)
+    #expect(try mode(path) == 0o600)
+    _ = try SSHListener(at: path)
+    try "text".write(toFile: path.string + ".file", atomically: false, encoding: .utf8)
+    let other = #expect(throws: StoreError.self) { _ = try SSHListener(at: FilePath(path.string + ".file")) }
+    #expect(other?.kind == .alreadyExists)
+    chmod(path.folder.string, 0o777)
+    let open = #expect(throws: StoreError.self) { _ = try SSHListener(at: path) }
+    #expect(open?.kind == .denied)
+  }
+
+  @Test func `an impossible length ends the connection, and malformed fields do not`() throws {
+    let face = try TestFace()
+    let connection = try face.connect()
+    #expect(connection.ask([13, 0xFF]) == [5])
+    #expect(connection.ask([20]) == [5])
+    #expect(connection.ask([27] + string(Array("query".utf8)))?.first == 29)
+    for length: [UInt8] in [[0, 0, 0, 0], [0, 4, 0, 1], [0xFF, 0xFF, 0xFF, 0xFF]] {
+      let connection = try face.connect()
+      connection.send(length + [11])
+      #expect(connection.answer() == nil)
+    }
+    #expect(connection.ask([11]) == [12, 0, 0, 0, 0])
+  }
+
+  @Test func `a connection keeps 16 servers, each with one session, and none after one that does not forward`() throws {
+    let face = try TestFace()
+    let many = try face.connect()
+    for session in 1...UInt8(16) { #expect(many.ask(binding(session)) == [6]) }
+    #expect(many.ask(binding(1)) == [6])
+    #expect(many.ask(binding(17)) == [28])
+    // Afterwards it cannot be known where requests come from.
+    #expect(many.ask([11]) == [5])
+    let other = try face.connect()
+    #expect(other.ask(binding(1)) == [6])
+    #expect(other.ask(binding(1, host: 2)) == [28])
+    #expect(other.ask([11]) == [5])
+    let last = try face.connect()
+    #expect(last.ask(binding(1, isForwarding: false)) == [6])
+    #expect(last.ask(binding(2)) == [28])
+    let malformed = try face.connect()
+    #expect(malformed.ask(Array(binding(1).dropLast())) == [28])
+    #expect(malformed.ask([11]) == [5])
+  }
+
+  @Test func `ssh-add -x locks the socket until ssh-add -X gives the same passphrase`() throws {
+    let face = try TestFace()
+    let connection = try face.connect()
+    let (lock, unlock) = ([22] + string(Array("pw".utf8)), [23] + string(Array("pw".utf8)))
+    #expect(connection.ask([22] + string([])) == [5])
+    #expect(connection.ask(unlock) == [5])
+    #expect(connection.ask(lock) == [6])
+    #expect(connection.ask(lock) == [5])
+    #expect(connection.ask([11]) == [12, 0, 0, 0, 0])
+    #expect(connection.ask([19]) == [5])
+    #expect(connection.ask([27] + string(Array("query".utf8))) == [5])
+    #expect(connection.ask(binding(1)) == [6])
+    #expect(connection.ask([23] + string(Array("px".utf8))) == [5])
+    #expect(connection.ask(unlock) == [6])
+    #expect(connection.ask([27] + string(Array("query".utf8)))?.first == 29)
+  }
+
+  @Test func `a list waits for the machine's own key, and is never empty while the vault is locked`() throws {
+    let opened = try TestFace(unlocked: false, ownKey: true)
+    #expect(try opened.connect().ask([11]) == [12, 0, 0, 0, 0])
+    #expect(opened.tried == [false])
+    let closed = try TestFace(unlocked: false, patience: .milliseconds(1))
+    for _ in 1...3 { #expect(try closed.connect().ask([11]) == [5]) }
+    #expect(closed.refused.allSatisfy { $0.kind == .locked })
+    try closed.unlock()
+    #expect(try closed.connect().ask([11]) == [12, 0, 0, 0, 0])
+  }
+
+  @Test func `a person unlocks the vault while a list waits`() throws {
+    let face = try TestFace(unlocked: false, patience: .seconds(600))
+    let connection = try face.connect()
+    connection.send([0, 0, 0, 1, 11])
+    eventually("it waits") { face.face.waits[0].count == 1 }
+    try face.unlock()
+    #expect(connection.answer() == [12, 0, 0, 0, 0])
+  }
+
+  @Test func `a program that leaves waits no longer`() throws {
+    let face = try TestFace(unlocked: false, patience: .seconds(600))
+    let connection = try face.connect()
+    connection.send([0, 0, 0, 1, 11])
+    eventually("it waits") { face.face.waits[0].count == 1 }
+    connection.close()
+    eventually("it waits no longer") { face.face.waits[0].count == 0 }
+  }
+
+  @Test func `a socket with chosen keys takes no other key`() throws {
+    let face = try TestFace { $0.keys = ["work"] }
+    let connection = try face.connect()
+    #expect(connection.ask([17, 0]) == [5])
+    #expect(connection.ask([19]) == [5])
+    #expect(face.refused.allSatisfy { $0.kind == .refused })
+  }
+
+  // MARK: OpenSSH
+
+  @Test func `ssh-add adds, lists and removes keys`() throws {
+    let face = try TestFace()
+    #expect(try face.run(Self.keygen, "-q", "-t", "ed25519", "-N", "", "-C", "one", "-f", "one").status == 0)
+    #expect(try face.run(Self.keygen, "-q", "-t", "ecdsa", "-N", "", "-C", "two", "-f", "two").status == 0)
+    #expect(try face.run(Self.add, "-l").status == 1)
+    #expect(try face.run(Self.add, "one").status == 0)
+    #expect(try face.run(Self.add, "-t", "3600", "two").status == 0)
+    let list = try face.run(Self.add, "-L")
+    #expect(list.out.contains(" one\n") && list.out.contains(" two\n"), "\(list.out)")
+    #expect(try face.run(Self.add, "-d", "one").status == 0)
+    #expect(try !face.run(Self.add, "-l").out.contains(" one "))
+    #expect(try face.run(Self.add, "-D").status == 0)
+    #expect(try face.run(Self.add, "-l").status == 1)
+  }
+
+  @Test func `ssh-keygen signs by a key of the agent, and its signature verifies`() throws {
+    let face = try TestFace()
+    #expect(try face.run(Self.keygen, "-q", "-t", "ed25519", "-N", "", "-C", "one", "-f", "one").status == 0)
+    #expect(try face.run(Self.add, "one").status == 0)
+    unlink(face.folder.path.appending("one").string)
+    try "text".write(toFile: face.folder.path.appending("text").string, atomically: false, encoding: .utf8)
+    let signed = try face.run(Self.keygen, "-Y", "sign", "-f", "one.pub", "-n", "file", "text")
+    #expect(signed.status == 0, "\(signed.out)")
+    let checked = try face.run(Self.keygen, "-Y", "check-novalidate", "-n", "file", "-s", "text.sig", input: "text")
+    #expect(checked.status == 0, "\(checked.out)")
+  }
+
+  @Test func `a key added with -c is not used without an answer`() throws {
+    let face = try TestFace(patience: .milliseconds(1))
+    #expect(try face.run(Self.keygen, "-q", "-t", "ed25519", "-N", "", "-f", "one").status == 0)
+    #expect(try face.run(Self.add, "-c", "one").status == 0)
+    try "text".write(toFile: face.folder.path.appending("text").string, atomically: false, encoding: .utf8)
+    #expect(try face.run(Self.keygen, "-Y", "sign", "-f", "one.pub", "-n", "file", "text").status != 0)
+    #expect(face.refused.contains { $0.what.contains("nobody has answered in time") })
+  }
+}
+
+/// OpenSSH's own tests of agents, against the program: see `openssh/run`.
+@Suite(.tags(.process, .slow), .wholeRun) struct OpenSSHTests {
+  private static let suite = "/usr/local/lib/coffer-tests/openssh/usr/lib/openssh/regress"
+
+  @Test(arguments: ["agent", "agent-subprocess", "agent-timeout", "agent-restrict", "sshsig", "hostkey-agent", "cert-file"])
+  func `OpenSSH's own tests pass`(_ test: String) throws {
+    guard access(Self.suite + "/agent.sh", R_OK) == 0 else { try Test.skip(without: "openssh-tests") }
+    for program in ["/usr/sbin/sshd", "/usr/bin/make"] where access(program, X_OK) != 0 { try Test.skip(without: program) }
+    let built = URL(fileURLWithPath: "/proc/self/exe").resolvingSymlinksInPath().deletingLastPathComponent()
+    let folder = try TestFolder("openssh")
+    let process = Process(), output = Pipe()
+    process.executableURL = URL(fileURLWithPath: #filePath).deletingLastPathComponent().appendingPathComponent("openssh/run")
+    process.arguments = [test]
+    process.environment = Sanitizing.environment.merging([
+      "PATH": "/usr/sbin:/usr/bin:/bin", "HOME": folder.path.string, "TMPDIR": folder.path.string, "OPENSSH_TESTS": Self.suite,
+      "COFFER": built.appendingPathComponent("coffer").path,
+    ]) { $1 }
+    (process.standardOutput, process.standardError) = (output, output)
+    try process.run()
+    let text = String(decoding: try output.fileHandleForReading.readToEnd() ?? Data(), as: UTF8.self)
+    process.waitUntilExit()
+    let log = FileManager.default.enumerator(atPath: folder.path.string)?.compactMap { $0 as? String }.first {
+      $0.hasSuffix("/1.log")
+    }
+    let said = log.flatMap { try? String(contentsOfFile: folder.path.string + "/" + $0, encoding: .utf8) } ?? ""
+    #expect(process.terminationStatus == 0 && text == "\(test) ok\n", "\(text)\(said.suffix(4000))")
+  }
+}
