@@ -40,8 +40,8 @@ struct CofferCommand: ParsableCommand {
       CommandGroup(
         name: "Groups",
         subcommands: [
-          VaultCommand.self, DefaultsCommand.self, HelperCommand.self, SecretServiceCommand.self, AgentCommand.self,
-          ProviderCommand.self,
+          VaultCommand.self, DefaultsCommand.self, HelperCommand.self, SecretServiceCommand.self, SSHCommand.self,
+          AgentCommand.self, ProviderCommand.self,
         ]),
       CommandGroup(
         name: "Program",
