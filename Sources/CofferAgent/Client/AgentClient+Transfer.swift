@@ -12,11 +12,15 @@ extension AgentClient {
     return contents
   }
 
-  /// Lends each item and its value, as ``UnlockedVault/forEachItem(withFields:withoutValue:_:)`` does.
+  /// Lends each item and its value, as ``UnlockedVault/forEachItem(withFields:withoutValue:_:)`` does, but for keys that the
+  /// agent withholds.
   package func forEachItem(
-    withFields: Bool = false, withoutValue: (VaultItem) throws -> Void, _ body: (VaultItem, SecretForm) throws -> Void
+    withFields: Bool = false, withoutValue: (VaultItem) throws -> Void, withheld: (VaultItem) throws -> Void = { _ in },
+    _ body: (VaultItem, SecretForm) throws -> Void
   ) throws {
-    var items = try list()
+    let all = try list()
+    for item in all where item.metadata.isWithheld { try withheld(item) }
+    var items = all.filter { !$0.metadata.isWithheld }
     if withFields {
       items += try find(.fields()).items()
       items.sort { $0.name < $1.name }

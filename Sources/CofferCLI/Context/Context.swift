@@ -30,6 +30,8 @@ final class Context {
   var reason: String?
 
   var isMirrorAgeTold = false
+  /// Whether a vault opened in this process withholds keys that programs only use, as the agent does.
+  var withholdsKeys = false
 
   /// - Parameters:
   ///   - home: the folder of all places; nil leaves it to the environment.
@@ -106,6 +108,10 @@ final class Context {
 
   func leavesOut(_ item: VaultItem) {
     note("'\(Printable.line(item.name.description))' has no value and is left out; another program wrote it")
+  }
+
+  func leavesOutKey(_ item: VaultItem) {
+    note("'\(Printable.line(item.name.description))' is a key that programs only use; --no-agent includes it")
   }
 
   /// - Throws: `.readOnly` if a mirror stands for the vault.

@@ -69,7 +69,8 @@ struct HelpTests {
     "vault pin accept", "vault invite", "vault join", "vault identity", "defaults", "defaults read", "defaults read-type",
     "defaults write", "defaults delete", "defaults rename", "defaults domains", "defaults find", "defaults export",
     "defaults import", "helper", "helper git", "helper docker", "helper aws", "helper kubectl", "helper askpass",
-    "helper cargo", "helper keyring", "secret-service", "secret-service run", "secret-service install",
+    "helper cargo", "helper keyring", "helper age", "ssh", "ssh new", "ssh add", "ssh list", "ssh edit", "ssh allow",
+    "secret-service", "secret-service run", "secret-service install",
     "secret-service status", "secret-service share", "agent", "agent run", "agent install", "agent stop", "provider",
     "provider add", "provider list", "provider remove", "install", "completion", "version",
   ])
