@@ -32,8 +32,8 @@ package struct SSHReader {
     return text
   }
 
-  /// A positive `mpint` in its shortest form, of at most `limit` bytes: big-endian, without leading zeros. No number of a key
-  /// or a signature is zero.
+  /// A positive `mpint` in its shortest form, of at most `limit` bytes: big-endian, without leading zeros. No number of a
+  /// key or a signature is zero.
   package mutating func number(limit: Int) throws(StoreError) -> UnsafeRawBufferPointer {
     let raw = try string()
     guard let first = raw.first, first < 0x80, first > 0 || raw.count > 1 && raw[1] >= 0x80 else {
@@ -45,7 +45,9 @@ package struct SSHReader {
   }
 
   /// The bytes between two offsets.
-  package func bytes(from start: Int, to end: Int) -> UnsafeRawBufferPointer { UnsafeRawBufferPointer(rebasing: bytes[start..<end]) }
+  package func bytes(from start: Int, to end: Int) -> UnsafeRawBufferPointer {
+    UnsafeRawBufferPointer(rebasing: bytes[start..<end])
+  }
 
   /// Requires that nothing follows.
   package func end() throws(StoreError) {

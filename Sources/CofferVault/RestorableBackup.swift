@@ -91,8 +91,8 @@ public struct RestorableBackup: ~Copyable {
       backup = try OpenVault.unlock(
         over: rows, with: credentials, options: VaultOptions(pins: nil, lockFolder: options.lockFolder), trust: .caller)
       items = try backup.read { (backup) throws(StoreError) in
-        let items = try backup.verify(progress).items
-        return try service.map { (service) throws(StoreError) in try items - backup.items.list(service: service).count } ?? items
+        _ = try backup.verify(progress)
+        return try backup.items.count(ItemQuery(otherThan: service))
       }
     } catch {
       throw error.kind == .wrongSecret ? Self.wrongSecret(opening, file) : error.naming(file, insteadOf: copy)

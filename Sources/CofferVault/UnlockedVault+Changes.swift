@@ -49,6 +49,17 @@ extension UnlockedVault {
     return try core.write { (vault, sealed) throws(StoreError) in try vault.items.apply(changes, &sealed) }
   }
 
+  /// Makes a change to an internal item, which `apply(_:)` refuses; to any other as `apply(_:)` does.
+  ///
+  /// - Returns: the new listing of an item that was set or moved.
+  @discardableResult
+  package borrowing func changeInternal(_ change: ItemChange) throws(StoreError) -> VaultItem? {
+    try core.write { (vault, sealed) throws(StoreError) in
+      let items = change.names.allSatisfy(\.isInternal) ? vault.items.whole : vault.items
+      return try items.apply([change], &sealed).first
+    }
+  }
+
   /// Performs `apply(_:)` up to the commit, then rolls back. Call it before asking a person or a server for the content,
   /// to learn whether the vault can store it. Changes nothing and notifies nobody.
   ///

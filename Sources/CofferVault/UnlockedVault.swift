@@ -67,6 +67,32 @@ public struct UnlockedVault: ~Copyable, Sendable {
     }
   }
 
+  /// Lends the value of a withheld item or field, even with ``VaultOptions/withholdsKeys``, and its listing from the same moment
+  /// to `body`, for one use. The value is wiped afterwards. `body` may call the vault.
+  ///
+  /// - Throws: `StoreError` `.notFound`, `.refused` for a record that is not withheld; the errors of `get(_:)` and of `body`.
+  package borrowing func withKey<Result>(
+    _ name: ItemName, _ body: (borrowing SecretBytes, VaultItem) throws(StoreError) -> Result
+  ) throws(StoreError) -> Result {
+    let (form, item) = try about(name) { () throws(StoreError) in
+      try core.read(about: name) { (vault) throws(StoreError) in
+        let items = vault.items.whole
+        guard let record = try items.record(name) else {
+          throw StoreError(.notFound, "there is no such item", place: place.description, cure: "list the items")
+        }
+        let item = items.item(record.meta)
+        guard item.metadata.isWithheld else {
+          throw StoreError(
+            .refused, "the item is no key that programs use and never read", place: place.description, cure: "read its value")
+        }
+        try items.checkExpiry(record.meta)
+        guard let form = try record.form(for: items) else { throw ItemTable.withoutValue(name, place) }
+        return (form, item)
+      }
+    }
+    return try body(form.bytes, item)
+  }
+
   /// The listing of `name` without opening its value, expired or not; nil if there is no such item.
   public borrowing func item(_ name: ItemName) throws(StoreError) -> VaultItem? {
     try about(name) { () throws(StoreError) in
@@ -150,9 +176,12 @@ extension UnlockedVault {
 
   /// The status of the vault.
   public borrowing func status() throws(StoreError) -> VaultStatus {
-    try core.read { (vault) throws(StoreError) in
-      vault.status
-    }
+    try core.read { (vault) throws(StoreError) in try vault.status() }
+  }
+
+  /// Commits since creation.
+  package borrowing func generation() throws(StoreError) -> UInt64 {
+    try core.read { (vault) throws(StoreError) in vault.view.state.generation }
   }
 
   /// Removes remains of removals from the file if many in a row postponed that. Call it occasionally while a vault stays
@@ -207,6 +236,11 @@ extension UnlockedVault {
   /// The result of `query`, by name, without opening a value.
   package borrowing func find(_ query: ItemQuery) throws(StoreError) -> ItemDescriptions {
     try core.read { (vault) throws(StoreError) in try vault.find(query) }
+  }
+
+  /// The number of items that `query` finds, without holding their descriptions.
+  package borrowing func count(_ query: ItemQuery) throws(StoreError) -> Int {
+    try core.read { (vault) throws(StoreError) in try vault.items.count(query) }
   }
 
   /// The distinct services that begin with `prefix`, or the accounts of `service` that do, by name.

@@ -13,8 +13,8 @@ import Testing
   }
 
   private static func unwrap(_ identity: borrowing AgeIdentity, _ share: [UInt8], _ body: [UInt8]) throws -> [UInt8]? {
-    try share.lent { (share) throws(StoreError) in
-      try body.lent { (body) throws(StoreError) in
+    try share.withBytes { (share) throws(StoreError) in
+      try body.withBytes { (body) throws(StoreError) in
         guard let fileKey = try identity.unwrap(share: share, body: body) else { return nil }
         return fileKey.withUnsafeBytes { Array($0) }
       }

@@ -31,7 +31,7 @@ struct KeyFixture: Decodable {
   static let types = ["own/ed25519", "own/rsa", "own/p256", "own/p384", "own/p521"]
 }
 
-func secret(_ bytes: some Collection<UInt8>) throws -> SecretBytes { try Array(bytes).lent { try SecretBytes(copying: $0) } }
+func secret(_ bytes: some Collection<UInt8>) throws -> SecretBytes { try Array(bytes).withBytes { try SecretBytes(copying: $0) } }
 func secret(_ text: String) throws -> SecretBytes { try secret(text.utf8) }
 func text(_ secret: borrowing SecretBytes) -> String { secret.withUnsafeBytes { String(decoding: $0, as: UTF8.self) } }
 func bytes(_ hex: String) -> [UInt8] {
@@ -47,7 +47,7 @@ func wire(_ write: (inout SSHWriter) throws -> Void) throws -> [UInt8] {
 
 /// Reads a private key from `fields`, as a request to add it holds them.
 func added(_ fields: [UInt8]) throws -> SSHPrivateKey {
-  try fields.lent { (raw) throws(StoreError) in
+  try fields.withBytes { (raw) throws(StoreError) in
     var reader = SSHReader(raw)
     return try SSHPrivateKey(from: &reader)
   }
@@ -55,7 +55,7 @@ func added(_ fields: [UInt8]) throws -> SSHPrivateKey {
 
 extension SSHPrivateKey {
   func sign(_ data: [UInt8], _ flags: UInt32 = 4) throws(StoreError) -> [UInt8] {
-    try data.lent { (data) throws(StoreError) in try sign(data, flags: flags) }
+    try data.withBytes { (data) throws(StoreError) in try sign(data, flags: flags) }
   }
 
   /// The fields of a request to add it.
@@ -66,7 +66,7 @@ extension SSHPrivateKey {
 
 extension SSHPublicKey {
   func accepts(_ signature: [UInt8], of data: [UInt8]) -> Bool {
-    signature.lent { signature in data.lent { verify(signature, of: $0) } }
+    signature.withBytes { signature in data.withBytes { verify(signature, of: $0) } }
   }
 }
 

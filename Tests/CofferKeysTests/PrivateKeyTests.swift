@@ -56,14 +56,14 @@ import Testing
       wire { writer in
         for text in ["ecdsa-sha2-nistp256", "nistp256"] { try writer.put(text) }
         try writer.put(bytes(point))
-        try bytes(secret).lent { try writer.put(number: $0) }
+        try bytes(secret).withBytes { try writer.put(number: $0) }
         try writer.put("")
       })
     let pair = try wire { writer in
       for digits in [
         "efd48b2aacb6a8fd1140dd9cd45e81d69d2c877b56aaf991c34d0ea84eaf3716",
         "f7cb1c942d657c41d436c7a1b6e29f65f3e900dbb9aff4064dc4ab2f843acda8",
-      ] { try bytes(digits).lent { try writer.put(number: $0) } }
+      ] { try bytes(digits).withBytes { try writer.put(number: $0) } }
     }
     let expected = try wire { writer in
       try writer.put("ecdsa-sha2-nistp256")
@@ -184,7 +184,7 @@ import Testing
     let key = try KeyFixture.privateKey("own/rsa")
     let whole = key.fields.withUnsafeBytes { Array($0) }
     // Offsets of the private numbers: d, inverse, p and q.
-    let starts: [Int] = try whole.lent { (raw) throws(StoreError) in
+    let starts: [Int] = try whole.withBytes { (raw) throws(StoreError) in
       var reader = SSHReader(raw)
       for _ in 0..<3 { _ = try reader.string() }
       var starts: [Int] = []
@@ -211,7 +211,7 @@ extension KeyFixture {
   /// The fields of a request to add `key` with a certificate: for ECDSA and RSA the certificate has the public numbers.
   static func request(_ key: borrowing SSHPrivateKey, _ certificate: [UInt8]) throws -> [UInt8] {
     let fields = key.fields.withUnsafeBytes { Array($0) }
-    let left = try fields.lent { (raw) throws(StoreError) in
+    let left = try fields.withBytes { (raw) throws(StoreError) in
       var reader = SSHReader(raw)
       for _ in 0..<(key.publicKey.type == .ed25519 ? 1 : 3) { _ = try reader.string() }
       return Array(fields.dropFirst(reader.offset))

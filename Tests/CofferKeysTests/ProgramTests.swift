@@ -99,15 +99,15 @@ import Testing
     func decoded(_ text: Substring) throws -> [UInt8] { Array(try #require(Data(base64Encoded: text + "="))) }
     let (share, body) = (try decoded(words[2]), try decoded(lines[2]))
     let mac = try decoded(String(decoding: sealed[end.upperBound...].dropFirst().prefix(43), as: UTF8.self)[...])
-    let expected = try share.lent { (share) throws in
-      try body.lent { (body) throws in
+    let expected = try share.withBytes { (share) throws in
+      try body.withBytes { (body) throws in
         guard let fileKey = try identity.unwrap(share: share, body: body) else { return [UInt8]() }
         // Source: C2SP age, "Header MAC".
         let key = try fileKey.withUnsafeBytes {
           try SecretDigest.sha256.derive(from: $0, salt: SecretBytes(zeros: 0), info: "header")
         }
         let header = Array(sealed[..<end.upperBound])
-        return try header.lent { try SecretDigest.sha256.authenticate($0, with: key) }.withUnsafeBytes { Array($0) }
+        return try header.withBytes { try SecretDigest.sha256.authenticate($0, with: key) }.withUnsafeBytes { Array($0) }
       }
     }
     #expect(mac == expected)

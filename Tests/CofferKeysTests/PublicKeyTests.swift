@@ -28,7 +28,7 @@ import Testing
     let armored = try KeyFixture.text("sshsig/\(name).sig").split(separator: "\n")
     let whole = Array(try #require(Data(base64Encoded: armored.dropFirst().dropLast().joined())))
     let key = try KeyFixture.publicKey("sshsig/\(name).pub")
-    let (signature, hash) = try whole.lent { (raw) throws(StoreError) in
+    let (signature, hash) = try whole.withBytes { (raw) throws(StoreError) in
       var reader = SSHReader(raw)
       _ = try reader.take(10)
       for _ in 0..<3 { _ = try reader.string() }
@@ -49,7 +49,8 @@ import Testing
     #expect(!key.accepts(signature + [0], of: signed))
     #expect(!key.accepts(signature, of: signed + [0]))
     #expect(
-      try signed.lent { SigningPurpose($0, by: key.blob) } == .file(namespace: KeyFixture.text("sshsig/namespace"), hash: hash))
+      try signed.withBytes { SigningPurpose($0, by: key.blob) }
+        == .file(namespace: KeyFixture.text("sshsig/namespace"), hash: hash))
   }
 
   @Test(.tags(.campaign), .wholeRun)

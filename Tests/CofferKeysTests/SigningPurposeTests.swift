@@ -21,7 +21,9 @@ import Testing
     }
   }
 
-  private static func purpose(_ data: [UInt8], _ blob: [UInt8]) -> SigningPurpose { data.lent { SigningPurpose($0, by: blob) } }
+  private static func purpose(_ data: [UInt8], _ blob: [UInt8]) -> SigningPurpose {
+    data.withBytes { SigningPurpose($0, by: blob) }
+  }
 
   private static let hostBound = "publickey-hostbound-v00@openssh.com"
 

@@ -197,6 +197,42 @@ import Testing
     #expect(runs.value > 1)
   }
 
+  /// 1: it wrote, 2: another error, 4: closing fails.
+  private static func wrongInChild(_ app: StorageRouter, _ keys: SessionKeySpace) -> Int32 {
+    var wrong: Int32 = 0
+    do {
+      try app.set("child", for: keys.theme)
+      wrong |= 1
+    } catch { if error.kind != .afterFork { wrong |= 2 } }
+    do { try app.close() } catch { wrong |= 4 }
+    return wrong
+  }
+
+  @Test func `a forked child's calls say that they are its parent's, whose waiting calls go on`() async {
+    await #expect(processExitsWith: .success) {
+      let home = try SessionHome(), keys = home.keys
+      let (app, _) = try home.open()
+      try await app.set("dark", for: keys.theme)
+      let held = Held(home)
+      let writes = (0..<4).map { number in
+        Task { try await app.set("\(number)", for: keys.theme, within: .seconds(120)) }
+      }
+      try await poll("one runs and the others wait") { CallQueues.waiting(at: held.journal) == 3 }
+      typealias Fork = @convention(c) () -> pid_t
+      let child = unsafeBitCast(try #require(dlsym(nil, "fork")), to: Fork.self)()
+      if child == 0 {
+        alarm(120)
+        _exit(Self.wrongInChild(app, keys))
+      }
+      var status: Int32 = 0
+      #expect(child > 0 && waitpid(child, &status, 0) == child)
+      #expect(status == 0, "what is wrong, times 256")
+      held.release()
+      for write in writes { try await write.value }
+      #expect(try ["0", "1", "2", "3"].contains(app.value(for: keys.theme)))
+    }
+  }
+
   @Test func `any limit is taken`() async throws {
     let home = try SessionHome(), keys = home.keys
     let (app, _) = try home.open()

@@ -12,19 +12,20 @@ extension AgentClient {
     return contents
   }
 
-  /// Lends each item and its value, as ``UnlockedVault/forEachItem(withFields:withoutValue:_:)`` does, but for keys that the
-  /// agent withholds.
+  /// Lends each item and its value, as ``UnlockedVault/forEachItem(withFields:withoutValue:_:)`` does.
+  ///
+  /// - Parameter withoutValue: also receives each withheld item, whose fields are left out.
   package func forEachItem(
-    withFields: Bool = false, withoutValue: (VaultItem) throws -> Void, withheld: (VaultItem) throws -> Void = { _ in },
-    _ body: (VaultItem, SecretForm) throws -> Void
+    withFields: Bool = false, withoutValue: (VaultItem) throws -> Void, _ body: (VaultItem, SecretForm) throws -> Void
   ) throws {
-    let all = try list()
-    for item in all where item.metadata.isWithheld { try withheld(item) }
-    var items = all.filter { !$0.metadata.isWithheld }
+    var items = try list()
     if withFields {
       items += try find(.fields()).items()
       items.sort { $0.name < $1.name }
     }
+    let keys = Set(items.lazy.filter(\.metadata.isWithheld).map(\.name))
+    for item in items where keys.contains(item.name) { try withoutValue(item) }
+    items.removeAll { keys.contains($0.name) || keys.contains($0.name.item) }
     for batch in TransferBatches(items, bytes: \.valueBytes) {
       for (item, content) in zip(batch, try contents(of: batch.map(\.name))) {
         switch content {

@@ -93,6 +93,7 @@ final class AgentVault: Sendable {
     var locked = try LockedVault.open(settings.vault, options: settings.options)
     locked.options = settings.options.narrowed(by: expectation)
     (locked.options.keepsIndex, locked.options.isBrief) = (true, false)
+    locked.options.withholdsKeys = true
     try hold(locked.unlock(with: credentials), times, asked)
   }
 
@@ -145,7 +146,7 @@ final class AgentVault: Sendable {
         switch state.unlocked {
         case .none: break
         case .some(let unlocked):
-          moment.generation = try unlocked.vault.status().generation
+          moment.generation = try unlocked.vault.generation()
           moment.vault = unlocked.vault.id
         }
       } catch { moment = AgentMoment() }

@@ -185,7 +185,7 @@ final class Conversation {
         try vault.check(greeting.invitations(to: vault.id))
       }
       if let least {
-        let found = try vault.status().generation
+        let found = try vault.generation()
         guard found >= least else {
           throw StoreError(
             .rolledBack, "commit \(found) is where commit \(least) was expected", place: vault.place.description,

@@ -38,19 +38,18 @@ enum VaultDetails {
     let deleted: Int
 
     init(_ context: Context) throws {
-      let own = ItemQuery(service: LoginItems.pointers)
       switch try context.openedVault() {
       case .byAgent(let agent):
         guard let held = try agent.status().unlocked else { throw CredentialSources.nothing(context.places.vault) }
         (id, description, deleted) = (held, try agent.ask(Calls.describe), try agent.deleted().count)
-        items = try description.status.items - agent.find(own).count
+        items = try description.status.items - agent.find(ItemQuery(service: LoginItems.pointers)).count
       case .here(let vault):
         let memory = SecretMemory.report
         description = HeldVaultDescription(
           status: try vault.status(), pin: try vault.pinStatus(), log: try vault.logLength(), lockedBytes: memory.lockedBytes,
           unlockedBytes: memory.unlockedBytes)
         (id, deleted) = (vault.id, try vault.deleted().count)
-        items = try description.status.items - vault.find(own).count
+        items = try vault.count(ItemQuery(otherThan: LoginItems.pointers))
       }
     }
   }

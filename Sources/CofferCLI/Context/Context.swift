@@ -107,11 +107,9 @@ final class Context {
   }
 
   func leavesOut(_ item: VaultItem) {
-    note("'\(Printable.line(item.name.description))' has no value and is left out; another program wrote it")
-  }
-
-  func leavesOutKey(_ item: VaultItem) {
-    note("'\(Printable.line(item.name.description))' is a key that programs only use; --no-agent includes it")
+    let isKey = item.metadata.isWithheld
+    let why = isKey ? "is a withheld key and is left out" : "has no value and is left out; another program wrote it"
+    note("'\(Printable.line(item.name.description))' \(why)")
   }
 
   /// - Throws: `.readOnly` if a mirror stands for the vault.

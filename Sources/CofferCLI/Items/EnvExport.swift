@@ -17,8 +17,6 @@ enum EnvExport {
     var found: [(name: ItemName, form: SecretForm)] = []
     try vault.forEachItem {
       if isWanted($0, services) { context.leavesOut($0) }
-    } withheld: {
-      if isWanted($0, services) { context.leavesOutKey($0) }
     } _: { item, form in
       if isWanted(item, services) { found.append((item.name, form)) }
     }

@@ -89,16 +89,14 @@ struct AgentKeeper {
 }
 
 extension OpenedVault {
-  /// Lends each item with its value to `body`, expired ones too, by name; those without a value to `withoutValue`, and keys to
-  /// `withheld` if the agent holds the vault. Goes on after a damaged one if `unreadable` takes it, and this process holds the
-  /// vault.
+  /// Lends each item with its value to `body`, expired ones too, by name; those without a value to `withoutValue`. Goes on
+  /// after a damaged one if `unreadable` takes it, and this process holds the vault.
   borrowing func forEachItem(
-    withFields: Bool = false, withoutValue: @escaping (VaultItem) throws -> Void, withheld: (VaultItem) -> Void = { _ in },
+    withFields: Bool = false, withoutValue: @escaping (VaultItem) throws -> Void,
     unreadable: ((VaultItem, StoreError) -> Void)? = nil, _ body: (VaultItem, SecretForm) throws -> Void
   ) throws {
     switch self {
-    case .byAgent(let agent):
-      try agent.forEachItem(withFields: withFields, withoutValue: withoutValue, withheld: withheld, body)
+    case .byAgent(let agent): try agent.forEachItem(withFields: withFields, withoutValue: withoutValue, body)
     case .here(let vault):
       try vault.forEachItem(withFields: withFields, withoutValue: withoutValue, unreadable: unreadable, body)
     }

@@ -79,7 +79,7 @@ package struct AgeIdentity: ~Copyable, Sendable {
       let isUsable = shared.withMutableAddress { out in scalar.withAddress { crypto_scalarmult(out, $0, point) == 0 } }
       // Its shared secret is 0 for everybody.
       guard isUsable else { throw StoreError.malformedKey("a share of age's has a low order") }
-      let salt = try (share + recipient).lent { (raw) throws(SecretMemoryError) in try SecretBytes(copying: raw) }
+      let salt = try (share + recipient).withBytes { (raw) throws(SecretMemoryError) in try SecretBytes(copying: raw) }
       return try shared.withUnsafeBytes { (raw) throws(SecretMemoryError) in
         try SecretDigest.sha256.derive(from: raw, salt: salt, info: "age-encryption.org/v1/X25519")
       }

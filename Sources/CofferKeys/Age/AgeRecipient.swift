@@ -25,7 +25,7 @@ package struct AgeRecipient: Sendable, Hashable {
   /// `age1…`.
   package var text: String {
     var text: [UInt8] = []
-    point.lent { SecretBech32.encode($0, prefix: Self.prefix) { text.append($0) } }
+    point.withBytes { SecretBech32.encode($0, prefix: Self.prefix) { text.append($0) } }
     return String(decoding: text, as: UTF8.self)
   }
 

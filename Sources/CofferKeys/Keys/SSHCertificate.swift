@@ -27,7 +27,7 @@ package struct SSHCertificate: Sendable, Hashable {
   /// - Throws: ``StoreError`` `.undecodable` for a malformed certificate, and one whose signature does not verify; `.unsupported`
   ///   as ``SSHPublicKey/init(blob:)``.
   package init(blob: [UInt8]) throws(StoreError) {
-    self = try blob.lent { (raw) throws(StoreError) in
+    self = try blob.withBytes { (raw) throws(StoreError) in
       var reader = SSHReader(raw)
       return try SSHCertificate(blob, raw, &reader)
     }

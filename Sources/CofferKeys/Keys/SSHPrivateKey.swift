@@ -103,7 +103,7 @@ package struct SSHPrivateKey: ~Copyable, Sendable {
     // A wrong one reveals a prime. Source: Boneh, DeMillo, Lipton, "On the Importance of Checking Cryptographic Protocols for
     // Faults".
     guard publicKey.type == .rsa else { return signature }
-    guard try signature.lent({ (signature) throws(StoreError) in try publicKey.verifies(signature, data) }) else {
+    guard try signature.withBytes({ (signature) throws(StoreError) in try publicKey.verifies(signature, data) }) else {
       throw StoreError(
         .damaged, "a signature was computed wrongly, and is withheld", cure: "check the machine's memory, and the key's file")
     }

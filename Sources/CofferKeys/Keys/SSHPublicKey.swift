@@ -11,7 +11,7 @@ package struct SSHPublicKey: Sendable, Hashable {
   /// - Throws: ``StoreError`` `.undecodable` for bytes that are no key; `.unsupported` for a type that Coffer does not use,
   ///   certificates too, and for RSA and ECDSA without libgcrypt.
   package init(blob: [UInt8]) throws(StoreError) {
-    type = try blob.lent { (raw) throws(StoreError) in
+    type = try blob.withBytes { (raw) throws(StoreError) in
       var reader = SSHReader(raw)
       let (type, isCertificate) = try SSHKeyType.named(reader.text())
       guard !isCertificate else { throw .unusable("a certificate stands in place of a key") }
@@ -56,7 +56,7 @@ package struct SSHPublicKey: Sendable, Hashable {
   }
 
   func withNumbers<Result: ~Copyable>(_ body: (KeyNumbers) throws(StoreError) -> Result) throws(StoreError) -> Result {
-    try blob.lent { (raw) throws(StoreError) in
+    try blob.withBytes { (raw) throws(StoreError) in
       var reader = SSHReader(raw)
       _ = try reader.string()
       return try body(KeyNumbers(type, type.publicNames, from: &reader))
@@ -78,7 +78,7 @@ package struct SSHLine: Sendable {
     }
     blob = decoded
     comment = parts.count > 2 ? String(parts[2]) : ""
-    let name = try decoded.lent { (raw) throws(StoreError) in
+    let name = try decoded.withBytes { (raw) throws(StoreError) in
       var reader = SSHReader(raw)
       return try reader.text()
     }
@@ -99,7 +99,7 @@ package struct SSHLine: Sendable {
 
   private static func base64(_ bytes: [UInt8]) -> String {
     var text: [UInt8] = []
-    bytes.lent { SecretBase64.encode($0) { text.append($0) } }
+    bytes.withBytes { SecretBase64.encode($0) { text.append($0) } }
     return String(decoding: text, as: UTF8.self)
   }
 }

@@ -50,7 +50,7 @@ package enum SigningPurpose: Sendable, Equatable {
   }
 
   private static func type(of blob: [UInt8]) throws(StoreError) -> SSHKeyType {
-    try blob.lent { (raw) throws(StoreError) in
+    try blob.withBytes { (raw) throws(StoreError) in
       var reader = SSHReader(raw)
       return try SSHKeyType.named(reader.text()).type
     }

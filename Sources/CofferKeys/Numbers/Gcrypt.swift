@@ -71,7 +71,7 @@ enum Gcrypt {
   private static func message(
     _ data: UnsafeRawBufferPointer, _ hash: GcryptHash, _ padding: String
   ) throws(StoreError) -> SExpression {
-    try hash.digest(data, library()).lent { (digest) throws(StoreError) in
+    try hash.digest(data, library()).withBytes { (digest) throws(StoreError) in
       try SExpression(["data", ["flags", .word(padding)], ["hash", .word(hash.rawValue), .bytes(digest)]])
     }
   }
@@ -96,7 +96,7 @@ enum Gcrypt {
     defer { library.curve_close(context) }
     let x = try Number(UnsafeRawBufferPointer(rebasing: point[1...curve.count]), library)
     let y = try Number(UnsafeRawBufferPointer(rebasing: point[(1 + curve.count)...]), library)
-    let one = try [UInt8(1)].lent { (raw) throws(StoreError) in try Number(raw, library) }
+    let one = try [UInt8(1)].withBytes { (raw) throws(StoreError) in try Number(raw, library) }
     guard let prime = library.curve_number("p", context, 1), let raw = library.mpi_point_set(nil, x.raw, y.raw, one.raw) else {
       throw failed("a point", 0)
     }

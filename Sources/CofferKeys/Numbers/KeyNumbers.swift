@@ -98,7 +98,9 @@ struct KeyNumbers {
       // A nonce made of key and message: no state of a random source can repeat or bias it.
       let signature = try Gcrypt.sign(data, curve.hash, "rfc6979", key)
       var pair = try SSHWriter()
-      for name in ["r", "s"] { try signature.value(name).lent { (digits) throws(StoreError) in try pair.put(number: digits) } }
+      for name in ["r", "s"] {
+        try signature.value(name).withBytes { (digits) throws(StoreError) in try pair.put(number: digits) }
+      }
       try writer.put(type.rawValue)
       try writer.put(pair.bytes())
     } else if type == .ed25519 {

@@ -13,14 +13,14 @@ enum Term: ExpressibleByStringLiteral, ExpressibleByArrayLiteral {
   /// Hands its canonical form to `put`, in parts.
   func write(_ put: (UnsafeRawBufferPointer) -> Void) {
     switch self {
-    case .word(let word): Array(word.utf8).lent { Term.bytes($0).write(put) }
+    case .word(let word): Array(word.utf8).withBytes { Term.bytes($0).write(put) }
     case .bytes(let bytes):
-      Array("\(bytes.count):".utf8).lent(put)
+      Array("\(bytes.count):".utf8).withBytes(put)
       put(bytes)
     case .list(let terms):
-      [UInt8(ascii: "(")].lent(put)
+      [UInt8(ascii: "(")].withBytes(put)
       for term in terms { term.write(put) }
-      [UInt8(ascii: ")")].lent(put)
+      [UInt8(ascii: ")")].withBytes(put)
     }
   }
 }

@@ -18,7 +18,7 @@ extension StoreError {
 
 extension [UInt8] {
   /// Lends the bytes to `body`.
-  func lent<Result: ~Copyable, Failure: Error>(
+  func withBytes<Result: ~Copyable, Failure: Error>(
     _ body: (UnsafeRawBufferPointer) throws(Failure) -> Result
   ) throws(Failure) -> Result {
     try span.bytes.withUnsafeBytes { (bytes) throws(Failure) in try body(bytes) }
@@ -30,7 +30,7 @@ func decoded(
   _ text: some StringProtocol, _ decode: (borrowing SecretBytes) throws -> SecretBytes?
 ) throws(StoreError) -> [UInt8]? {
   try StoreError.guarding {
-    let text = try Array(text.utf8).lent { (raw) throws(SecretMemoryError) in try SecretBytes(copying: raw) }
+    let text = try Array(text.utf8).withBytes { (raw) throws(SecretMemoryError) in try SecretBytes(copying: raw) }
     guard let bytes = try decode(text) else { return nil }
     return bytes.withUnsafeBytes { Array($0) }
   }

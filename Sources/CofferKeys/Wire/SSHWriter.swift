@@ -25,7 +25,7 @@ package struct SSHWriter: ~Copyable {
   }
 
   package mutating func put(raw: [UInt8]) throws(StoreError) {
-    try raw.lent { (raw) throws(StoreError) in try put(raw: raw) }
+    try raw.withBytes { (raw) throws(StoreError) in try put(raw: raw) }
   }
   package mutating func put(_ number: UInt32) throws(StoreError) {
     try put(raw: [24, 16, 8, 0].map { UInt8(truncatingIfNeeded: number >> $0) })
@@ -39,7 +39,7 @@ package struct SSHWriter: ~Copyable {
     try put(raw: bytes)
   }
   package mutating func put(_ bytes: [UInt8]) throws(StoreError) {
-    try bytes.lent { (raw) throws(StoreError) in try put(raw) }
+    try bytes.withBytes { (raw) throws(StoreError) in try put(raw) }
   }
   package mutating func put(_ text: String) throws(StoreError) { try put(Array(text.utf8)) }
 

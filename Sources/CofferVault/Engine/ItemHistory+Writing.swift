@@ -25,6 +25,7 @@ extension ItemHistory {
   }
 
   func undelete(_ name: ItemName, _ living: inout Set<UUID>?, _ change: inout Change) throws(StoreError) -> VaultItem {
+    try items.refuseHidden(name)
     let index = items.index(of: name)
     guard try records.touch(items.bucket(of: index), change).record(at: index) == nil else {
       throw StoreError(
@@ -60,6 +61,7 @@ extension ItemHistory {
       (meta.revision, meta.modified) = (next, view.now)
       if !living.insert(items.item(meta).id).inserted { meta.id = .random() }
     }
+    try items.refuseWithheld(restored)
     _ = try records.drop(note.index, as: .past, forGood: false, &change)
     for previous in try records.notes(of: note.item, in: .old, &change)
     where previous.present == note.present && previous.kind == .former && previous.revision < restored.firstKept {

@@ -120,6 +120,7 @@ struct ItemHistory {
   // MARK: Looking back
 
   func revisions(of name: ItemName) throws(StoreError) -> [VaultRevision] {
+    guard !items.hides(name.service) else { return [] }
     var none = Change()
     let index = items.index(of: name)
     var found: [VaultRevision] = []
@@ -131,6 +132,7 @@ struct ItemHistory {
   }
 
   func record(_ name: ItemName, revision: UInt64) throws(StoreError) -> OpenRecord? {
+    guard !items.hides(name.service) else { return nil }
     if let present = try items.record(name), present.meta.revision == revision { return present }
     for kind in [RecordKind.former, .deleted] {
       let index = address(name, kind, revision).index(view.keys)
@@ -145,7 +147,7 @@ struct ItemHistory {
   func form(_ name: ItemName, revision: UInt64) throws(StoreError) -> SecretForm? {
     guard let record = try record(name, revision: revision) else { return nil }
     try items.checkExpiry(record.meta)
-    guard let form = record.form() else { throw ItemTable.withoutValue(name, view.place) }
+    guard let form = try record.form(for: items) else { throw ItemTable.withoutValue(name, view.place) }
     return form
   }
 
@@ -163,7 +165,7 @@ struct ItemHistory {
       meta.field.isEmpty
         || byItem[meta.address.item.index(view.keys)].map { $0.deletion?.commit != meta.deletion?.commit } ?? true
     }
-    return alone.filter { meta in service.map { meta.service.hasSameBytes(as: $0) } ?? true }
+    return alone.filter { meta in !items.hides(meta.service) && (service.map { meta.service.hasSameBytes(as: $0) } ?? true) }
       .map(revision).sorted { $0.item.name < $1.item.name }
   }
 

@@ -97,28 +97,40 @@ extension ItemTable {
     for entry in try view.list(of: bucket).entries {
       try view.withRow(entry.index, entry.id, .metadata) { (row) throws(StoreError) in
         try row.withDescription(place: view.place.description, keys: view.keys) { (meta, raw) throws(StoreError) in
-          if meta.kind == .present, meta.field.isEmpty != ofFields { try body(raw) }
+          if meta.kind == .present, meta.field.isEmpty != ofFields, !hides(meta.service) { try body(raw) }
         }
       }
     }
   }
 
   func find(_ query: ItemQuery) throws(StoreError) -> ItemDescriptions {
-    let matcher = ItemMatcher(query)
     var found = ItemDescriptions(place: view.place.description)
-    guard !query.ofFields || view.state.counts.fields > 0 else { return found }
+    try forEach(query) { (raw) throws(StoreError) in try found.append(raw) }
+    found.sort()
+    return found
+  }
+
+  func count(_ query: ItemQuery) throws(StoreError) -> Int {
+    var count = 0
+    try forEach(query) { _ in count += 1 }
+    return count
+  }
+
+  private func forEach(
+    _ query: ItemQuery, _ body: (UnsafeRawBufferPointer) throws(StoreError) -> Void
+  ) throws(StoreError) {
+    guard !query.ofFields || view.state.counts.fields > 0 else { return }
+    let matcher = ItemMatcher(query)
     // Each row is read once, in the order of the file.
     try view.database.working(.scanning) { () throws(StoreError) in
       try view.scanning(.present, .metadata) { () throws(StoreError) in
         for bucket in view.tree.filled(.present) {
           try forEachDescription(in: bucket, ofFields: query.ofFields) { (raw) throws(StoreError) in
-            if matcher.matches(DescriptionParts(raw)) { try found.append(raw) }
+            if matcher.matches(DescriptionParts(raw)) { try body(raw) }
           }
         }
       }
     }
-    found.sort()
-    return found
   }
 }
 

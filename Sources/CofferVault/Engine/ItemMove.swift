@@ -19,6 +19,7 @@ struct ItemMove {
         .invalidName, "an item cannot become a field, nor a field an item", place: view.place.description,
         cure: "store it under the new name")
     }
+    try items.refuseHidden(name)
     let from = items.index(of: name)
     guard try records.touch(items.bucket(of: from), change).record(at: from) != nil else {
       throw missing

@@ -18,6 +18,7 @@ struct ItemRemoval {
   func remove(
     _ name: ItemName, keptUntil date: Date? = nil, at moment: UInt64? = nil, _ change: inout Change
   ) throws(StoreError) -> Bool {
+    try items.refuseHidden(name)
     let index = items.index(of: name)
     guard let id = try records.touch(items.bucket(of: index), change).record(at: index) else {
       guard date == nil, try forgetPast(of: name, at: index, &change) else { return false }

@@ -11,6 +11,7 @@ extension ItemTable {
   }
 
   func target(_ name: ItemName, _ change: inout Change) throws(StoreError) -> Target {
+    try refuseHidden(name)
     let index = index(of: name)
     let bucket = self.bucket(of: index)
     // Read once: the next write in this change continues with it.
@@ -32,6 +33,8 @@ extension ItemTable {
     if meta.history > 0, try endsWithSession(meta, target.name, &change) { meta.history = 0 }
     try RecordLimits.check(meta)
     if let old = target.old {
+      // Neither does a withheld record replace another: a former one could come back with the rules of then.
+      for part in [old, meta] { try refuseWithheld(part) }
       try history.keep(old, at: target.index, replacedBy: meta, &change)
     } else {
       try checkRoom(for: target.name, &change)

@@ -6,6 +6,9 @@ internal import CofferVaultRows
 /// The items of a vault, by name. Called within a transaction, which gathers its changes in its ``Change``.
 struct ItemTable {
   let view: VerifiedView
+  /// See ``VaultOptions/withholdsKeys``.
+  var withholdsKeys = false
+  var hidesInternal = true
   var records: RecordSet { RecordSet(view: view) }
   var history: ItemHistory { ItemHistory(items: self) }
   var removals: ItemRemoval { ItemRemoval(items: self) }
@@ -42,7 +45,7 @@ struct ItemTable {
       let record = try view.checked { () throws(FormatError) in try row.open(checksPlace: false, keys: view.keys) }
       try check(record.meta, is: name)
       try checkExpiry(record.meta)
-      guard let form = record.form() else { throw Self.withoutValue(name, view.place) }
+      guard let form = try record.form(for: self) else { throw Self.withoutValue(name, view.place) }
       return (RecordVersion(entry.id.bytes), form)
     }
   }
@@ -50,7 +53,7 @@ struct ItemTable {
   /// The value and metadata, even if expired. `.some(nil)` for an item without a value, nil if there is no such item.
   func form(_ name: ItemName) throws(StoreError) -> SecretForm?? {
     guard let record = try record(name) else { return nil }
-    return .some(record.form())
+    return .some(try record.form(for: self))
   }
 
   func record(_ name: ItemName) throws(StoreError) -> OpenRecord? {
@@ -88,7 +91,7 @@ struct ItemTable {
       for bucket in view.tree.filled(.present) {
         for entry in try view.list(of: bucket).entries {
           let meta = try view.openMeta(entry.index, entry.id)
-          guard meta.isItem || (withFields && meta.kind == .present) else { continue }
+          guard meta.isItem || (withFields && meta.kind == .present), !hides(meta.service) else { continue }
           if let service, !meta.service.hasSameBytes(as: service) { continue }
           items.append(item(meta))
         }
@@ -142,6 +145,7 @@ struct ItemTable {
   func item(_ meta: RecordMeta) -> VaultItem { VaultItem(meta) }
 
   private func find(_ name: ItemName) throws(StoreError) -> BucketEntry? {
+    guard !hides(name.service) else { return nil }
     let index = index(of: name)
     return try view.list(of: bucket(of: index)).record(at: index).map { BucketEntry(index: index, id: $0) }
   }

@@ -111,7 +111,7 @@ struct ItemTransfer {
     let own = record.meta
     var meta = own
     meta.take(imported.form.metadata)
-    guard meta.itemMetadata == own.itemMetadata, let form = record.form() else { return false }
+    guard meta.itemMetadata == own.itemMetadata, let form = try record.form(for: items) else { return false }
     return form.bytes.isEqual(to: imported.form.bytes)
   }
 
@@ -122,7 +122,7 @@ struct ItemTransfer {
     var known: [SecretForm] = []
     for revision in own {
       guard let record = try items.history.record(name, revision: revision) else { continue }
-      if let form = record.form() { known.append(form) }
+      if let form = try record.form(for: items) { known.append(form) }
     }
     // The current version becomes a previous one too.
     let room = current.history - 1 - Int(current.revision - (own.min() ?? current.revision))
@@ -143,6 +143,7 @@ struct ItemTransfer {
     try target.write { (target, change) throws(StoreError) in
       for name in Set(names).sorted() {
         guard let record = try items.record(name) else { continue }
+        try items.refuseWithheld(record.meta)
         switch record.value {
         case .some(let value):
           _ = try target.items.adopt(record.meta, value, at: target.items.target(name, &change), &change)

@@ -24,7 +24,7 @@ final class OpenVault {
     pin: Anchor?, options: VaultOptions = .withoutPins, clock: @escaping @Sendable () -> Date
   ) throws(StoreError) {
     view = try VerifiedView(database, header, headerDigest, slot: slot, anchors: anchors, pin: pin, clock: clock)
-    items = ItemTable(view: view)
+    items = ItemTable(view: view, withholdsKeys: options.withholdsKeys)
     slots = SlotTable(view, options)
     log = VaultLog(view)
     self.options = options
@@ -185,10 +185,11 @@ final class OpenVault {
     try Verification(view: view).run(log, progress)
   }
 
-  var status: VaultStatus {
+  func status() throws(StoreError) -> VaultStatus {
     VaultStatus(
-      items: Int(clamping: view.state.counts.items), generation: view.state.generation, epoch: view.header.epoch,
-      created: Milliseconds.date(view.headerBody.created), rotated: Milliseconds.date(view.headerBody.rotated),
+      items: try indexed()?.count ?? Int(clamping: view.state.counts.items), generation: view.state.generation,
+      epoch: view.header.epoch, created: Milliseconds.date(view.headerBody.created),
+      rotated: Milliseconds.date(view.headerBody.rotated),
       slots: slots.summaries, oldBytesRemain: view.state.scrub)
   }
 }

@@ -33,7 +33,8 @@ struct MergeSide {
 
   /// Reads all descriptions, and no value.
   init(_ items: ItemTable, leavingOut isLeftOut: (VaultItem) -> Bool) throws(StoreError) {
-    self.items = items
+    // A merge carries internal items.
+    self.items = items.whole
     deletions = try MergeDeletions(items)
     let view = items.view
     for bucket in RecordTable.present.buckets where view.tree.digests[bucket] != .zero {

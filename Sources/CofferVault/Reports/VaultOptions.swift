@@ -27,6 +27,9 @@ public struct VaultOptions: Sendable, Equatable {
   /// Whether to keep the descriptions of all items in guarded memory while the vault is open, as for an agent's repeated
   /// queries.
   package var keepsIndex = false
+  /// Whether the values of withheld records are lent only to ``UnlockedVault/withKey(_:_:)``. For a holder that answers other
+  /// programs, as an agent. A merge takes no account of it.
+  package var withholdsKeys = false
   /// Whether the vault is open only briefly, as for a command: on a full disk others may then have to wait.
   package var isBrief = false
 

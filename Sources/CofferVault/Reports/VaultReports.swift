@@ -27,7 +27,8 @@ public struct SlotReport: Sendable, Equatable {
 
 /// The status of an unlocked vault.
 public struct VaultStatus: Sendable, Equatable {
-  /// Items, without their fields and previous versions.
+  /// Items, without their fields and previous versions. Coffer's own items of logs of uses are among them, unless an agent
+  /// holds the vault.
   public let items: Int
   /// Commits since creation.
   public let generation: UInt64

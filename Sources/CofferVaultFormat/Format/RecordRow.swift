@@ -147,11 +147,4 @@ package struct OpenRecord: ~Copyable, Sendable {
   package let meta: RecordMeta
   /// Nil if the record has none.
   package var value: SecretBytes?
-
-  /// The form for callers, which takes over the value. Nil if the record has no value.
-  package consuming func form() -> SecretForm? {
-    let metadata = meta.itemMetadata
-    guard let value = value.take() else { return nil }
-    return SecretForm(value, metadata: metadata)
-  }
 }

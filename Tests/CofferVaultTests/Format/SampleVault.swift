@@ -88,3 +88,12 @@ func flips(_ bytes: [UInt8], atMost: Int = .max) -> [[UInt8]] {
     return copy
   }
 }
+
+extension OpenRecord {
+  /// As a reader of items gets it.
+  consuming func form() -> SecretForm? {
+    let metadata = meta.itemMetadata
+    guard let value = value.take() else { return nil }
+    return SecretForm(value, metadata: metadata)
+  }
+}

@@ -31,9 +31,8 @@ struct VaultAuditCommand: OpeningCommand {
       for (index, item) in all.enumerated() {
         progress.show(index, all.count)
         // An item that was deleted or expired in between has no findings.
-        if audit.look(at: item), !item.metadata.isWithheld, let value = try Self.value(item, items) {
-          try audit.look(at: value.bytes, of: item)
-        }
+        guard audit.look(at: item), !item.metadata.isWithheld, let value = try Self.value(item, items) else { continue }
+        try audit.look(at: value.bytes, of: item)
       }
     }
     let passwords = audit.passwords

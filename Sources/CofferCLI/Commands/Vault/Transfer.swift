@@ -76,8 +76,6 @@ struct ExportCommand: OpeningCommand, AskingCommand {
     let isWanted = { EnvExport.isWanted($0, service) }
     try vault.forEachItem(withFields: true) {
       if isWanted($0) { context.leavesOut($0) }
-    } withheld: {
-      if isWanted($0) { context.leavesOutKey($0) }
     } _: { item, form in
       guard isWanted(item) else { return }
       try Output.write(isFirst ? "\n" : ",\n")

@@ -108,6 +108,23 @@ enum AgentParsers {
         _ = try fields.flag()
       }
       return nil
+    case .keys:
+      return Rewriting(try frame.arguments { (fields) throws(StoreError) in try [SessionBinding].read(from: &fields) }) {
+        try $0.put(in: &$1)
+      }
+    case .use:
+      return Rewriting(try frame.arguments { (fields) throws(StoreError) in try fields.read(KeyUse.self) }) { try $1.put($0) }
+    case .allow:
+      // A passphrase may have attributes, in any order.
+      let approval = try frame.arguments { (fields) throws(StoreError) in try fields.read(KeyApproval.self) }
+      return Rewriting(approval, isOrdered: false) { try $1.put($0) }
+    case .put:
+      let addition = try frame.arguments { (fields) throws(StoreError) in try fields.read(KeyAddition.self) }
+      return Rewriting(addition, isOrdered: false) { try $1.put($0) }
+    case .drop:
+      return Rewriting(try frame.arguments { (fields) throws(StoreError) in try fields.read(KeyBlob?.self) }) { try $1.put($0) }
+    case .uses:
+      return Rewriting(try frame.arguments { (fields) throws(StoreError) in try fields.read(UInt64?.self) }) { try $1.put($0) }
     }
   }
 
@@ -146,7 +163,12 @@ enum AgentParsers {
         var report = ImportReport()
         _ = try pages(&fields) { (fields) throws(StoreError) in try report.take(&fields) }
       case .greet: _ = try fields.number(UInt8.self)
-      case .lock, .stop, .commit, .forget, .stage, .rehearse: return
+      case .keys: _ = try pages(&fields) { (fields) throws(StoreError) in try fields.read(KeyListing.self) }
+      case .use: _ = try pages(&fields) { (fields) throws(StoreError) in try fields.read(KeyOutcome.self) }
+      case .put: _ = try pages(&fields) { (fields) throws(StoreError) in try fields.text() }
+      case .drop: _ = try pages(&fields) { (fields) throws(StoreError) in try fields.number(UInt64.self) }
+      case .uses: _ = try pages(&fields) { (fields) throws(StoreError) in try fields.read(UseEntry.self) }
+      case .lock, .stop, .commit, .forget, .stage, .rehearse, .allow: return
       }
     }
   }

@@ -99,25 +99,25 @@ import Testing
   @Test func `whoever watches hears the value, its changes, and that the vault was locked and unlocked`() async throws {
     let home = try ServiceHome()
     defer { try? home.remove() }
-    try home.app.set(Sealed("one"), for: home.keys.token)
+    try await home.app.set(Sealed("one"), for: home.keys.token)
     let provider = CofferProvider(home.app)
     try await provider.watchValue(forKey: key("service.token"), type: .string) { updates in
       var iterator = updates.makeAsyncIterator()
       func next() async -> Result<LookupResult, any Error>? { await iterator.next(isolation: nil) }
       #expect(try await next()?.get().value?.content == .string("one"))
-      try home.app.set(Sealed("two"), for: home.keys.token)
+      try await home.app.set(Sealed("two"), for: home.keys.token)
       #expect(try await next()?.get().value?.content == .string("two"))
-      try home.vault.lock()
+      try await home.vault.lock()
       var locked = await next()
       while case .success? = locked { locked = await next() }
       #expect(kind { _ = try locked?.get() } == .locked)
-      try home.vault.unlock(with: home.credentials())
+      try await home.vault.unlock(with: home.credentials())
       #expect(try await next()?.get().value?.content == .string("two"))
     }
     try await provider.watchSnapshot { updates in
       var iterator = updates.makeAsyncIterator()
       #expect(try await iterator.next(isolation: nil)?.value(forKey: key("service.greeting"), type: .string).value == nil)
-      try home.app.set("Hi", for: home.keys.greeting)
+      try await home.app.set("Hi", for: home.keys.greeting)
       #expect(
         try await iterator.next(isolation: nil)?.value(forKey: key("service.greeting"), type: .string).value?.content
           == .string("Hi"))

@@ -19,21 +19,21 @@ import Testing
   @Test func `a service reads its configuration and its token at each request, and a locked vault lets nobody in`() async throws {
     let home = try ServiceHome()
     defer { try? home.remove() }
-    try home.app.set(Sealed("first"), for: home.keys.token)
+    try await home.app.set(Sealed("first"), for: home.keys.token)
     let (ports, port) = AsyncStream<Int>.makeStream()
     let app = home.app
     let running = Task { try await service(over: app) { port.yield($0) }.run() }
     defer { running.cancel() }
     let place = try #require(await ports.first { _ in true })
     #expect(try await ask(place, "/") == (200, "Hello"))
-    try home.app.set("Good day", for: home.keys.greeting)
+    try await home.app.set("Good day", for: home.keys.greeting)
     #expect(try await ask(place, "/").body == "Good day")
     #expect(try await ask(place, "/admin").status == 401)
     #expect(try await ask(place, "/admin", "first") == (200, "Welcome"))
-    try home.app.set(Sealed("second"), for: home.keys.token)
+    try await home.app.set(Sealed("second"), for: home.keys.token)
     #expect(try await ask(place, "/admin", "first").status == 401)
     #expect(try await ask(place, "/admin", "second").status == 200)
-    try home.vault.lock()
+    try await home.vault.lock()
     #expect(try await ask(place, "/admin", "second").status == 503)
     #expect(try await ask(place, "/").body == "Good day")
   }

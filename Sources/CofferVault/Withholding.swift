@@ -1,0 +1,73 @@
+internal import CofferPlatform
+package import CofferStorage
+package import CofferVaultFormat
+
+// Two kinds of records that programs do not read. A withheld one has a value that Coffer uses for them: an SSH key, an age
+// identity. An internal one is Coffer's own.
+//
+// A withheld record is listed, moved and deleted as any other. With ``VaultOptions/withholdsKeys`` its value leaves the vault in
+// no version, and nothing replaces, describes or restores it: its rules are attributes, and would change with it.
+//
+// Internal items do not exist for readers and writers of items; ``UnlockedVault/withKey(_:_:)`` and
+// ``UnlockedVault/changeInternal(_:)`` reach them. Their rows are rows as any others: verification, repair, rotation, backup,
+// mirror, merge and the vault's log have them.
+
+extension ItemMetadata {
+  /// The attribute of a withheld record, with the value `only`.
+  package static let use = "coffer.use"
+  package static let useOnly = "only"
+  /// The key's public half: one line.
+  package static let usePublic = "coffer.use.public"
+  /// What the key is for: a rule a line.
+  package static let useFor = "coffer.use.for"
+  /// The prefix of the attributes with the rules' host keys, numbered from 1.
+  package static let useHost = "coffer.use.host."
+  /// When a person is asked.
+  package static let useAsk = "coffer.use.ask"
+
+  package var isWithheld: Bool { attributes[Self.use] == Self.useOnly }
+}
+
+extension ItemName {
+  /// The service of a machine's key for its log of uses. Any service that begins so is internal.
+  package static let logsOfUses = "coffer.uses"
+
+  package var isInternal: Bool { Self.isInternal(service: service) }
+
+  static func isInternal(service: String) -> Bool { service.utf8.starts(with: logsOfUses.utf8) }
+}
+
+extension ItemTable {
+  /// The table as Coffer itself uses it: with the internal items, and with the values of withheld records.
+  var whole: ItemTable { ItemTable(view: view, hidesInternal: false) }
+
+  func hides(_ service: String) -> Bool { hidesInternal && ItemName.isInternal(service: service) }
+
+  func refuseHidden(_ name: ItemName) throws(StoreError) {
+    guard hides(name.service) else { return }
+    throw StoreError(
+      .refused, "items of services that begin with '\(ItemName.logsOfUses)' are Coffer's own", place: view.place.description,
+      cure: "choose another service")
+  }
+
+  /// - Parameters:
+  ///   - meta: a current, former or deleted record.
+  ///   - metadata: the same for callers, if known.
+  func refuseWithheld(_ meta: RecordMeta, _ metadata: ItemMetadata? = nil) throws(StoreError) {
+    guard withholdsKeys, (metadata ?? meta.itemMetadata).isWithheld else { return }
+    throw StoreError(
+      .refused, "it is a key that programs use through the agent and neither read nor change", key: meta.name.description,
+      place: view.place.description, cure: "unlock the vault in this process with a secret of its own")
+  }
+}
+
+extension OpenRecord {
+  /// The form for callers, which takes over the value. Nil if the record has no value. No other function lends a value to a
+  /// reader of items.
+  consuming func form(for items: ItemTable) throws(StoreError) -> SecretForm? {
+    let metadata = meta.itemMetadata
+    try items.refuseWithheld(meta, metadata)
+    guard let value = value.take() else { return nil }
+    return SecretForm(value, metadata: metadata)
+  }
+}
