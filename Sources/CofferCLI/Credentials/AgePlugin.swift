@@ -131,8 +131,8 @@ struct AgePlugin: ~Copyable {
     var use = use
     while true {
       switch try agent.ask(Calls.use, use).first {
-      case .done(let key): return key.bytes.count > 0 ? key : nil
-      case .asks(let question):
+      case .done(let key)?: return key.bytes.count > 0 ? key : nil
+      case .asks(let question)?:
         if use.ticket == nil { try ask(question, agent) }
         use.ticket = question.ticket
         usleep(100_000)

@@ -2,6 +2,7 @@ internal import CofferMemory
 internal import CofferPlatform
 internal import CofferStorage
 internal import CofferTerminal
+internal import SystemPackage
 
 /// A stanza of age's: words, and a body.
 struct AgeStanza {
@@ -81,7 +82,8 @@ struct AgeStanzas: ~Copyable {
       for line in lines { line.bytes.withUnsafeBytes { $0.forEach(put) } }
       for _ in 0..<((4 - count % 4) % 4) { put(UInt8(ascii: "=")) }
     }
-    return try SecretBase64.decode(padded).map { SecretForm($0) }
+    guard let bytes = try SecretBase64.decode(padded) else { return nil }
+    return SecretForm(bytes)
   }
 
   private mutating func line() throws -> SecretForm? {

@@ -46,7 +46,8 @@ struct CredentialAgeCommand: Command {
     }
     let name = try ItemName(newKey: self.name ?? "")
     let metadata = ItemMetadata(attributes: ask.map { [ItemMetadata.useAsk: $0.rawValue] } ?? [:])
-    let key: KeyAddition = operation == .add ? .identity(try Self.identity(), name, metadata) : .newIdentity(name, metadata)
+    let key: KeyAddition =
+      try operation == .add ? .identity(Self.identity(), name, metadata) : .newIdentity(name, metadata)
     let recipient = try context.keyAgent().put(key)
     try Output.line("# \(recipient)\n\(AgePluginIdentity.text(of: recipient))")
   }

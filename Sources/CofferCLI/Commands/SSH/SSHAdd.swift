@@ -126,7 +126,8 @@ private struct SSHAdd {
         try take(body.suffix(body.count - 1))
         answer = success
       }
-      try [0, 0, 0, 1, answer].span.bytes.withUnsafeBytes { raw in try Output.put(raw, to: connection) }
+      let reply = [0, 0, 0, 1, answer]
+      try reply.span.bytes.withUnsafeBytes { raw in try Output.put(raw, to: connection) }
     }
   }
 

@@ -41,7 +41,9 @@ struct SSHAllowCommand: Command {
     guard let agent = try context.agent() else {
       throw StoreError(.locked, "the vault is locked, so no key is in use", cure: "coffer unlock")
     }
-    let questions = try agent.ask(Calls.uses, 0).compactMap { if case .question(let question) = $0 { question } else { nil } }
+    let questions = try agent.ask(Calls.uses, 0).compactMap { entry -> KeyQuestion? in
+      if case .question(let question) = entry { question } else { nil }
+    }
     guard !questions.isEmpty else { return context.told("there is no open question") }
     let rows = questions.enumerated().map { number, question in
       ["\(number + 1)", question.asker, question.use, "\(question.left) s left"]
@@ -52,8 +54,9 @@ struct SSHAllowCommand: Command {
     }
     for (number, question) in questions.enumerated() {
       let text = "Allow \(number + 1)? [o]nce, \(question.way.isEmpty ? "this [j]ob, " : "")10 [m]inutes, [N]o: "
+      let answer = try terminal.line(text).lowercased()
       let scope: KeyApproval.Scope? =
-        switch try terminal.line(text).lowercased() {
+        switch answer {
         case "o", "once": .once
         case "j", "job": .job
         case "m", "minutes": .time(seconds: 600)

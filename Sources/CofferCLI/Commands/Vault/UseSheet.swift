@@ -10,7 +10,7 @@ struct UseSheet {
   /// The newest rows, of a log whose chain holds.
   init(_ context: Context, most: Int?) throws {
     rows = try context.keyAgent().ask(Calls.uses, most.map { UInt64(clamping: $0) })
-      .compactMap { if case .row(let row) = $0 { row } else { nil } }
+      .compactMap { entry -> UseRow? in if case .row(let row) = entry { row } else { nil } }
   }
 
   func show(json: Bool) throws {
