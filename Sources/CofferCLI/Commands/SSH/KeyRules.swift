@@ -52,8 +52,15 @@ extension ItemMetadata {
     publicKey.hasPrefix("age1") ? "age" : rules.isEmpty ? "any" : rules.joined(separator: separator)
   }
 
+  /// Reports the uses of a new or changed key.
+  func tellUses(_ context: Context) {
+    guard !context.quiet, attributes[Self.useFor] != nil || !publicKey.hasPrefix("age1") else { return }
+    let asks = asking == KeyRules.Asking.forwarded.rawValue ? "" : "; asks: \(asking)"
+    Output.message("for " + (rules.isEmpty ? "any login and signature" : describedRules) + asks)
+  }
+
   /// `git@github.com (3 host keys of known_hosts), sign:git`.
-  var describedRules: String {
+  private var describedRules: String {
     let keys = hostKeys.filter { !$0.hasPrefix("@revoked") }.map { $0.split(separator: " ") }
     return rules.map { rule in
       let hosts = KnownHosts.hosts(of: rule)

@@ -37,7 +37,7 @@ struct SSHAddCommand: Command {
         .undecodable(stored: "another format"), "ssh-add did not read a key", place: file, cure: "see its message above")
     }
     try Output.line(line)
-    context.tellUses(of: metadata)
+    metadata.tellUses(context)
   }
 }
 

@@ -22,7 +22,7 @@ struct SSHNewCommand: Command {
   func perform(_ context: Context) throws {
     let (name, metadata) = (try ItemName(newKey: name), try rules.metadata(label: label))
     try Output.line(context.keyAgent().put(.newKey(name, metadata)))
-    context.tellUses(of: metadata)
+    metadata.tellUses(context)
   }
 }
 
@@ -90,7 +90,7 @@ struct SSHEditCommand: OpeningCommand {
     let metadata = try rules.changed(found.metadata, readingHosts: hosts)
     guard metadata != found.metadata else { return context.note("nothing was changed") }
     try items.apply([.describe(found.name, as: metadata, if: found.isUnchanged, keeping: nil)])
-    context.tellUses(of: metadata)
+    metadata.tellUses(context)
   }
 }
 
@@ -109,13 +109,4 @@ extension ItemName {
 extension AgentClient {
   /// Has the agent keep a key, and returns its public half.
   func put(_ key: KeyAddition) throws -> String { try ask(Calls.put, key).first ?? "" }
-}
-
-extension Context {
-  /// Reports the uses of a new or changed key.
-  func tellUses(of metadata: ItemMetadata) {
-    guard !quiet, metadata.attributes[ItemMetadata.useFor] != nil || !metadata.publicKey.hasPrefix("age1") else { return }
-    let asking = metadata.asking == KeyRules.Asking.forwarded.rawValue ? "" : "; asks: \(metadata.asking)"
-    Output.message("for " + (metadata.rules.isEmpty ? "any login and signature" : metadata.describedRules) + asking)
-  }
 }
