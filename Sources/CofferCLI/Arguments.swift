@@ -102,6 +102,7 @@ enum ProgramName {
   static let helpers: [String: [String]] = [
     "git-credential-coffer": ["helper", "git"], "docker-credential-coffer": ["helper", "docker"],
     "cargo-credential-coffer": ["helper", "cargo"], "coffer-askpass": ["helper", "askpass"],
+    "age-plugin-coffer": ["helper", "age"],
   ]
 
   /// Installed only on request.

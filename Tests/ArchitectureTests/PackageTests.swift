@@ -88,7 +88,8 @@ final class PackageTests {
         "-rw- root/root ./usr/share/fish/vendor_completions.d/coffer.fish",
         "-rw- root/root ./usr/share/zsh/vendor-completions/_coffer",
         "-rwx root/root ./usr/bin/coffer",
-        "l--- root/root ./usr/bin/cargo-credential-coffer", "l--- root/root ./usr/bin/coffer-askpass",
+        "l--- root/root ./usr/bin/age-plugin-coffer", "l--- root/root ./usr/bin/cargo-credential-coffer",
+        "l--- root/root ./usr/bin/coffer-askpass",
         "l--- root/root ./usr/bin/docker-credential-coffer", "l--- root/root ./usr/bin/git-credential-coffer",
       ])
     let manuals = Set(try answer("dpkg-deb -c one/coffer_*.deb | grep -o 'man1/[^ ]*' | sort -u"))
@@ -104,7 +105,10 @@ final class PackageTests {
     // A wheel and an image are read by others' programs.
     #expect(
       try answer("pip3 install -q --no-index --target wheel one/*.whl && ls wheel/bin && wheel/bin/coffer --version")
-        == ["cargo-credential-coffer", "coffer", "coffer-askpass", "docker-credential-coffer", "git-credential-coffer"]
+        == [
+          "age-plugin-coffer", "cargo-credential-coffer", "coffer", "coffer-askpass", "docker-credential-coffer",
+          "git-credential-coffer",
+        ]
         + ["coffer 0.1.0"])
     let layers = try answer(
       """

@@ -30,6 +30,8 @@ final class Context {
   var reason: String?
 
   var isMirrorAgeTold = false
+  /// Whether a vault opened in this process withholds keys that programs only use, as the agent does.
+  var withholdsKeys = false
 
   /// - Parameters:
   ///   - home: the folder of all places; nil leaves it to the environment.

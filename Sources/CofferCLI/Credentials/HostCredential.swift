@@ -81,7 +81,9 @@ struct HostCredential {
   ) throws -> Found? {
     var seen: Set<ItemName> = []
     func taken(_ found: [VaultItem]) throws -> Found? {
-      for item in found where seen.insert(item.name).inserted { if let found = try body(item) { return found } }
+      for item in found where !item.metadata.isWithheld && seen.insert(item.name).inserted {
+        if let found = try body(item) { return found }
+      }
       return nil
     }
     let account = account ?? origin?.user

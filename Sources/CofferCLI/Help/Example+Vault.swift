@@ -84,7 +84,10 @@ extension Example {
       Example("forget the name, and leave the vault", "coffer vault use work --remove"),
     ],
     "vault invite": [Example("the invitation for another person", "coffer vault invite")],
-    "vault log": [Example("the newest entries", "coffer vault log --limit 20")],
+    "vault log": [
+      Example("the newest entries", "coffer vault log --limit 20"),
+      Example("logins, signatures and reads on this machine", "coffer vault log --uses"),
+    ],
     "vault join": [Example("a vault shared with you", "coffer vault join /mnt/team/vault.sqlite --identity ~/me.identity")],
     "vault slot": [Example("ways to unlock the vault", "coffer vault slot list")],
     "vault slot list": [Example("ways to unlock the vault", "coffer vault slot list")],
@@ -129,6 +132,31 @@ extension Example {
     "helper keyring": [
       Example("a request of pip", "coffer helper keyring get https://pypi.example.com/simple/ ada"),
       Example("user and password for uv", "coffer helper keyring get https://pypi.example.com --mode creds"),
+    ],
+    "helper age": [
+      Example("a new identity, printed as a file for age -i", "coffer helper age new notes"),
+      Example("one of age-keygen", "grep AGE-SECRET-KEY key.txt | coffer helper age add notes"),
+    ],
+    "ssh": [
+      Example("a key for one server, and for signing commits", "coffer ssh new github --for git@github.com --for sign:git"),
+      Example("the keys and their uses", "coffer ssh list"),
+    ],
+    "ssh new": [
+      Example("a key for one server, and for signing commits", "coffer ssh new github --for git@github.com --for sign:git"),
+      Example("a person is asked for each login", "coffer ssh new prod --for deploy@prod.example.com --ask always"),
+    ],
+    "ssh add": [Example("an existing key", "coffer ssh add ~/.ssh/id_ed25519 --name work")],
+    "ssh list": [
+      Example("the keys and their uses", "coffer ssh list"),
+      Example("the public lines, for a server's authorized_keys", "coffer ssh list | cut -f2"),
+    ],
+    "ssh edit": [
+      Example("another use for a key", "coffer ssh edit github --for git@github.com --for git@gitlab.com"),
+      Example("after a server has got a new host key", "coffer ssh edit github --hosts"),
+    ],
+    "ssh allow": [
+      Example("answer what programs wait for", "coffer ssh allow"),
+      Example("permit a key's uses ahead", "coffer ssh allow prod --time 1h"),
     ],
     "login": [
       Example("the token typed at a prompt", "coffer login github.com --account ada"),

@@ -38,10 +38,14 @@ final class VaultItems {
   }
 
   func get(_ name: ItemName) throws -> SecretForm? {
-    do { return try ask(Calls.get, name) } catch let error as StoreError where error.kind == .expired {
+    do { return try ask(Calls.get, name) } catch let error as StoreError where [.expired, .refused].contains(error.kind) {
+      let isExpired = error.kind == .expired
+      guard try isExpired || item(name)?.metadata.isWithheld == true else { throw error }
       throw StoreError(
         error.kind, error.what, key: error.key, place: error.place,
-        cure: "coffer set stores a fresh value, \(CommandText.item("edit", name)) --expires never keeps this one")
+        cure: isExpired
+          ? "coffer set stores a fresh value, \(CommandText.item("edit", name)) --expires never keeps this one"
+          : "\(CommandText.item("get", name)) --reveal, with a secret of the vault")
     }
   }
 
@@ -231,8 +235,12 @@ extension Context {
     VaultItems(self, .here(try lockedVault().unlock(with: credentials)))
   }
 
+  /// Unlocked in this process with a secret of its own, even while the agent holds the vault.
+  func ownItems() throws -> VaultItems { VaultItems(self, .here(try unlockedVault())) }
+
   /// For a command that asks for an item next: that request shows whether the agent holds the vault, which saves a question.
   func itemsToRead() throws -> VaultItems {
+    withholdsKeys = true
     guard let agent = try possibleAgent() else { return VaultItems(self, try OpenedVault(self)) }
     return VaultItems(self, agent: agent, hasAnswered: false)
   }

@@ -37,6 +37,7 @@ extension Context {
     // For any vault: the next command that writes raises a cost below the floor.
     options.leastCost = .floor
     options.isBrief = true
+    options.withholdsKeys = withholdsKeys
     options.leastGeneration = [options.leastGeneration, unlocking?.minGeneration].compactMap(\.self).max()
     for text in unlocking?.invitation ?? [] {
       options.invitations.append(
@@ -82,6 +83,23 @@ extension Context {
   func agent() throws -> AgentClient? {
     guard let client = try possibleAgent() else { return nil }
     return try client.holdsVault ? client : nil
+  }
+
+  /// The agent, which alone uses keys, with the vault unlocked.
+  func keyAgent() throws -> AgentClient {
+    guard unlocking?.noAgent != true else {
+      throw Failure.usage("only the agent uses keys", try: "the command without --no-agent")
+    }
+    try checkIsNoMirror()
+    if let agent = try agent() { return agent }
+    let locked = try lockedVault()
+    let opening = try Opening(locked.slots, of: places.vault, self)
+    let (client, settings) = (AgentClient(folder: places.run, vault: places.vault, options: locked.options), Settings(self))
+    _ = try opening.open { credentials, _ in
+      if try agentStatus() == nil { try DetachedAgent.startApart(self) }
+      return try client.unlock(with: credentials, idle: settings.idle, lifetime: settings.lifetime)
+    }
+    return client
   }
 
   /// Opened by the agent if that holds the vault, otherwise with the sources.

@@ -55,6 +55,12 @@ package struct LocalTime {
     return "\(pad(parts.tm_hour)):\(pad(parts.tm_min))"
   }
 
+  /// `20:44:09`.
+  package func second(_ date: Date) -> String {
+    let second = Self.parts(date).tm_sec
+    return "\(clock(date)):\(second < 10 ? "0" : "")\(second)"
+  }
+
   private static let months = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"]
 
   private func days(from first: Date, to last: Date) -> Int { Self.number(Self.parts(last)) - Self.number(Self.parts(first)) }

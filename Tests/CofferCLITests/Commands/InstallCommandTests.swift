@@ -17,7 +17,8 @@ struct InstallCommandTests {
     let home = try Home.withVault()
     let bin = home.path + "/prefix/bin"
     let names = [
-      "cargo-credential-coffer", "coffer", "coffer-askpass", "docker-credential-coffer", "git-credential-coffer",
+      "age-plugin-coffer", "cargo-credential-coffer", "coffer", "coffer-askpass", "docker-credential-coffer",
+      "git-credential-coffer",
     ]
     let first = try home.coffer("install --prefix \(home.path)/prefix")
     #expect(

@@ -69,9 +69,9 @@ struct HelpTests {
     "vault pin accept", "vault invite", "vault join", "vault identity", "defaults", "defaults read", "defaults read-type",
     "defaults write", "defaults delete", "defaults rename", "defaults domains", "defaults find", "defaults export",
     "defaults import", "helper", "helper git", "helper docker", "helper aws", "helper kubectl", "helper askpass",
-    "helper cargo", "helper keyring", "secret-service", "secret-service run", "secret-service install",
-    "secret-service status", "secret-service share", "ssh", "ssh run", "ssh install", "agent", "agent run", "agent install",
-    "agent stop", "provider",
+    "helper cargo", "helper keyring", "helper age", "ssh", "ssh new", "ssh add", "ssh list", "ssh edit", "ssh allow", "ssh run",
+    "ssh install", "secret-service", "secret-service run", "secret-service install", "secret-service status",
+    "secret-service share", "agent", "agent run", "agent install", "agent stop", "provider",
     "provider add", "provider list", "provider remove", "install", "completion", "version",
   ])
   func `every command has help`(command: String) throws {

@@ -8,7 +8,7 @@ struct HelperCommand: ParsableCommand {
     discussion: "Other programs call these commands; 'coffer install' puts the names that they look for on PATH.",
     subcommands: [
       CredentialGitCommand.self, CredentialDockerCommand.self, CredentialAWSCommand.self, CredentialKubectlCommand.self,
-      CredentialAskpassCommand.self, CredentialCargoCommand.self, CredentialKeyringCommand.self,
+      CredentialAskpassCommand.self, CredentialCargoCommand.self, CredentialKeyringCommand.self, CredentialAgeCommand.self,
     ])
 }
 

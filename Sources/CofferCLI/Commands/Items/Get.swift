@@ -22,6 +22,7 @@ struct GetCommand: HotCommand, TwoStoreCommand {
   var field: String?
   @Option(help: ArgumentHelp("Print this attribute, even if a field has its name.", valueName: "name")) var attribute: String?
   @Option(help: ArgumentHelp("The value at this revision (see 'coffer history').", valueName: "number")) var revision: UInt64?
+  @Flag(help: "Also print a key that programs use and never read; asks for a secret of the vault.") var reveal = false
   @OptionGroup var clipboard: ClipboardOptions
   @OptionGroup var store: StoreChoice
   @OptionGroup(title: "Unlocking") var unlocking: UnlockingOptions
@@ -45,7 +46,7 @@ struct GetCommand: HotCommand, TwoStoreCommand {
     let key = try store.key(item, context)
     let clipboard = try clipboard.open()
     if let key, !isAboutItem, let form = try key.preference() { return try show(form, key, clipboard, context) }
-    try key.inVault(context) { items in
+    try key.inVault(context, revealing: reveal) { items in
       if let revision { return try show(revision, words, key, items, clipboard, context) }
       guard isAboutItem || options.json else {
         guard let clipboard else {
@@ -148,7 +149,7 @@ struct GetCommand: HotCommand, TwoStoreCommand {
   mutating func take(_ line: inout HotLine) -> Bool {
     guard let item = line.item() else { return false }
     (self.item, store, clipboard) = (item, line.store(), ClipboardOptions.none)
-    (field, attribute, revision) = (line.value("--field"), nil, nil)
+    (field, attribute, revision, reveal) = (line.value("--field"), nil, nil, false)
     (unlocking, options) = (line.unlockingOptions(), line.answerOptions())
     return true
   }

@@ -113,8 +113,12 @@ extension Optional where Wrapped == DomainKey {
   }
 
   /// Runs `work` in the vault. Without a vault there is no such key, unless an option names the vault.
-  func inVault<Result>(_ context: Context, _ work: (VaultItems) throws -> Result) throws -> Result {
-    do { return try work(try context.itemsToRead()) } catch let error as StoreError {
+  ///
+  /// - Parameter reveals: whether keys may be read that programs only use.
+  func inVault<Result>(
+    _ context: Context, revealing reveals: Bool = false, _ work: (VaultItems) throws -> Result
+  ) throws -> Result {
+    do { return try work(try reveals ? context.ownItems() : context.itemsToRead()) } catch let error as StoreError {
       guard error.kind == .noVault, let key = self, !context.mustHaveVault else { throw error }
       throw key.router.notFound(key.name, hasVault: false)
     }

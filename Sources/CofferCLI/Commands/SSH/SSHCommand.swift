@@ -8,5 +8,8 @@ struct SSHCommand: ParsableCommand {
       Answers as ssh's agent. A key is used by Coffer's agent alone: neither ssh nor this program gets it. A key may be for \
       some servers only, and may need a person's approval for each use.
       """,
-    subcommands: [SSHRunCommand.self, SSHInstallCommand.self, SSHAnswerCommand.self])
+    subcommands: [
+      SSHNewCommand.self, SSHAddCommand.self, SSHListCommand.self, SSHEditCommand.self, SSHAllowCommand.self, SSHRunCommand.self,
+      SSHInstallCommand.self, SSHAnswerCommand.self,
+    ])
 }

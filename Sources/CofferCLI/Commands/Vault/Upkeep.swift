@@ -51,10 +51,12 @@ struct VaultLogCommand: OpeningCommand {
     discussion: """
       The whole chain of entries is checked first: if a row was changed, added or removed, the command exits with 66. An item \
       that no longer exists appears by its place in the vault, which is always the same for a name. The newest entry is last, \
-      but first at a terminal. A change through an agent names the program that asked the agent.
+      but first at a terminal. A change through an agent names the program that asked the agent. --uses prints the log of \
+      this machine's uses instead: each login, signature and decryption by a key of the vault, refused ones too.
       """)
 
   @Option(help: ArgumentHelp("Only the newest N entries.", valueName: "n")) var limit: Int?
+  @Flag(help: "Print the uses of keys and secrets on this machine instead.") var uses = false
   @Flag(help: .internalItems) var `internal` = false
   @OptionGroup(title: "Unlocking") var unlocking: UnlockingOptions
   @OptionGroup var options: AnswerOptions
@@ -62,6 +64,7 @@ struct VaultLogCommand: OpeningCommand {
   func validate() throws { if let limit, limit < 1 { throw ValidationError("--limit takes a number of entries, 1 or more") } }
 
   func perform(_ context: Context) throws {
+    if uses { return try UseSheet(context, most: limit).show(json: options.json) }
     let most = `internal` ? limit : nil
     var entries: [VaultLogEntry]
     let slots: [VaultStatus.Slot]

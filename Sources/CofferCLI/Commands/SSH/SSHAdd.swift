@@ -1,0 +1,147 @@
+internal import ArgumentParser
+internal import Coffer
+internal import CofferAgent
+internal import CofferPlatform
+internal import CofferStorage
+internal import CofferTerminal
+internal import CofferVault
+internal import FoundationEssentials
+internal import SystemPackage
+
+struct SSHAddCommand: Command {
+  static let configuration = CommandConfiguration(
+    commandName: "add", abstract: "Store a key of a file in the vault, and print its public half.",
+    discussion: """
+      ssh-add reads the file, whatever its format, and asks for its passphrase. A certificate beside it (FILE-cert.pub) becomes \
+      the item's field 'certificate', which expires with it. The file stays: delete it once the new key works.
+      """)
+
+  @Argument(help: ArgumentHelp("The key's file, such as ~/.ssh/id_ed25519.", valueName: "file"), completion: .file())
+  var file: String
+  @Option(help: ArgumentHelp("The new item's name. [default: the file's]", valueName: "name")) var name: String?
+  @OptionGroup var rules: KeyRules
+  @Option(help: ArgumentHelp("A label, which is also the key's comment.", valueName: "text")) var label: String?
+  @OptionGroup var options: CommonOptions
+
+  func perform(_ context: Context) throws {
+    let path = FilePath(file)
+    let (name, metadata) = (try ItemName(newKey: name ?? path.lastName ?? file), try rules.metadata(label: label))
+    guard FileFacts.exists(path) else {
+      throw StoreError(.notFound, "there is no such file", place: file, cure: "the key's file, without .pub")
+    }
+    let agent = try context.keyAgent()
+    let keys = AddedKeys(agent: agent, name: name, metadata: metadata)
+    try SSHAdd(file: path, context).run(keys.take)
+    guard let line = keys.publicLine else {
+      throw StoreError(
+        .undecodable(stored: "another format"), "ssh-add did not read a key", place: file, cure: "see its message above")
+    }
+    try Output.line(line)
+    metadata.tellUses(context)
+  }
+}
+
+/// A key that ssh-add sends, and its certificate.
+private final class AddedKeys {
+  private let agent: AgentClient, name: ItemName, metadata: ItemMetadata
+  private(set) var publicLine: String?
+
+  init(agent: AgentClient, name: ItemName, metadata: ItemMetadata) {
+    (self.agent, self.name, self.metadata) = (agent, name, metadata)
+  }
+
+  /// - Parameter fields: those of a request to add an identity. Source: RFC 9987; OpenSSH's PROTOCOL.certkeys.
+  func take(_ fields: consuming SecretBytes) throws {
+    let certificate = try fields.withUnsafeBytes { raw -> (line: String, expires: Date?)? in
+      var reader = SSHReader(raw)
+      guard try reader.text().hasSuffix("-cert-v01@openssh.com") else { return nil }
+      return try PublicHalf.certificate(Array(reader.string()), comment: name.description)
+    }
+    guard let (line, expires) = certificate else {
+      publicLine = try agent.put(.key(SecretForm(fields), name, metadata))
+      return
+    }
+    guard publicLine != nil, expires.map({ $0 > Date() }) ?? true else { return }
+    let text = try line.utf8Span.span.bytes.withUnsafeBytes { try SecretBytes(copying: $0) }
+    let form = SecretForm(text, metadata: ItemMetadata(contentType: "text/plain", expires: expires))
+    _ = try agent.set(form, for: name.field(named: "certificate"), if: .always, keeping: nil)
+  }
+}
+
+/// A run of ssh-add against a socket that only it can use.
+private struct SSHAdd {
+  private let file: FilePath
+  private let places: Places
+
+  init(file: FilePath, _ context: Context) { (self.file, places) = (file, context.places) }
+
+  /// Hands each key to `take`.
+  func run(_ take: (consuming SecretBytes) throws -> Void) throws {
+    // A killed command's folder is removed by the next one.
+    let folder = try MemoryFolder(places)
+    defer { folder.wipe() }
+    let socket = folder.path.appending("socket")
+    let listening = socket.withPlatformString { coffer_local_listen($0, 1) }
+    guard listening >= 0 else { throw StoreError(errno: errno, "listen for ssh-add", place: socket) }
+    defer { close(listening) }
+    var variables = ChildEnvironment()
+    try variables.set("SSH_AUTH_SOCK", socket.string)
+    let program = try Executable.find("ssh-add", path: ProcessEnvironment.word("PATH"))
+    let child = try Child(program, ["ssh-add", "-q", "--", ByteWord(file.string)], .inherited(variables))
+      .start { Executable.failure("ssh-add", $0) }
+    do {
+      if let connection = try accept(listening, from: child) {
+        defer { close(connection) }
+        try serve(connection, take)
+      }
+    } catch {
+      kill(child, SIGTERM)
+      Ending.discard(child)
+      throw error
+    }
+    _ = try Ending(of: child)
+  }
+
+  /// Nil if the child ends first.
+  private func accept(_ listening: Int32, from child: pid_t) throws -> Int32? {
+    while true {
+      var waiting = pollfd(fd: listening, events: Int16(POLLIN), revents: 0)
+      if poll(&waiting, 1, 50) > 0, case let accepted = coffer_accept(listening), accepted >= 0 {
+        if coffer_peer_process(accepted) == child { return accepted }
+        close(accepted)
+      }
+      var facts = siginfo_t()
+      if waitid(P_PID, id_t(child), &facts, WEXITED | WNOHANG | WNOWAIT) == 0, facts.si_signo == SIGCHLD { return nil }
+    }
+  }
+
+  /// Source: RFC 9987, the numbers of messages.
+  private func serve(_ connection: Int32, _ take: (consuming SecretBytes) throws -> Void) throws {
+    let (failure, success, addIdentity): (UInt8, UInt8, UInt8) = (5, 6, 17)
+    while let head = try read(4, from: connection) {
+      let count = head.withUnsafeBytes { UInt32(bigEndian: $0.loadUnaligned(as: UInt32.self)) }
+      guard 1...UInt32(KeyLimits.mostBytes) ~= count, let body = try read(Int(count), from: connection) else { return }
+      var answer = failure
+      if body.withUnsafeBytes({ $0[0] }) == addIdentity {
+        try take(body.suffix(body.count - 1))
+        answer = success
+      }
+      let reply = [0, 0, 0, 1, answer]
+      try reply.span.bytes.withUnsafeBytes { raw in try Output.put(raw, to: connection) }
+    }
+  }
+
+  /// Nil at the end of the connection.
+  private func read(_ count: Int, from connection: Int32) throws -> SecretBytes? {
+    var bytes = try SecretBytes(zeros: count), have = 0
+    while have < count {
+      let start = have
+      let got = bytes.withUnsafeMutableBytes { raw in
+        SecretReader.readOnce(connection, raw.baseAddress.map { $0 + start }, count - start)
+      }
+      guard got > 0 else { return nil }
+      have += got
+    }
+    return bytes
+  }
+}

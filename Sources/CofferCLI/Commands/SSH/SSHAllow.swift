@@ -1,0 +1,97 @@
+internal import ArgumentParser
+internal import Coffer
+internal import CofferAgent
+internal import CofferPlatform
+internal import CofferStorage
+internal import CofferTerminal
+internal import CofferVault
+
+struct SSHAllowCommand: Command {
+  static let configuration = CommandConfiguration(
+    commandName: "allow", abstract: "Answer the open questions about keys, or permit a key's uses ahead.",
+    discussion: """
+      A program waits for an answer for a few seconds. With KEY all uses that its rules admit need no answer for the time of \
+      --time, until the vault is locked. A key with '--ask passphrase' needs the vault's passphrase.
+      """)
+
+  @Argument(help: ArgumentHelp("A key to permit ahead.", valueName: "key"), completion: Completions.names) var key: String?
+  @Option(help: ArgumentHelp("How long KEY is permitted: up to 12h. [default: 10m]", valueName: "time")) var time: AgentTime?
+  @OptionGroup var options: CommonOptions
+
+  /// Of ``KeyApproval/Scope/time(seconds:)``.
+  private static let longest = Duration.seconds(12 * 3600)
+
+  func validate() throws {
+    guard time == nil || key != nil else { throw ValidationError("--time needs a key") }
+    guard time.map({ $0.duration <= Self.longest }) ?? true else { throw ValidationError("--time takes at most 12h") }
+  }
+
+  func perform(_ context: Context) throws {
+    guard let key else { return try answer(context) }
+    let agent = try context.keyAgent()
+    let item = try ItemWords(service: key, account: nil).item(in: context.items())
+    let seconds = UInt32(clamping: time?.duration.components.seconds ?? 600)
+    try approve(agent, item.metadata.asking == KeyRules.Asking.passphrase.rawValue, context) {
+      .ahead(item.name, seconds: seconds, passphrase: $0)
+    }
+    context.done("'\(item.name)' is allowed for \(time?.text ?? "10m")")
+  }
+
+  private func answer(_ context: Context) throws {
+    guard let agent = try context.agent() else {
+      throw StoreError(.locked, "the vault is locked, so no key is in use", cure: "coffer unlock")
+    }
+    let questions = try agent.ask(Calls.uses, 0).compactMap { entry -> KeyQuestion? in
+      if case .question(let question) = entry { question } else { nil }
+    }
+    guard !questions.isEmpty else { return context.told("there is no open question") }
+    let rows = questions.enumerated().map { number, question in
+      ["\(number + 1)", question.asker, question.use, "\(question.left) s left"]
+    }
+    try Output.line(Columns.align(rows))
+    guard let terminal = Terminal() else {
+      throw Failure.usage("only a person can answer", try: "coffer ssh allow at a terminal")
+    }
+    for (number, question) in questions.enumerated() {
+      let text = "Allow \(number + 1)? [o]nce, \(question.way.isEmpty ? "this [j]ob, " : "")10 [m]inutes, [N]o: "
+      let answer = try terminal.line(text).lowercased()
+      let scope: KeyApproval.Scope? =
+        switch answer {
+        case "o", "once": .once
+        case "j", "job": .job
+        case "m", "minutes": .time(seconds: 600)
+        default: nil
+        }
+      guard let scope else {
+        try agent.allow(.no(question.ticket))
+        continue
+      }
+      try approve(agent, question.needsPassphrase, context) { .yes(question.ticket, scope, passphrase: $0) }
+    }
+  }
+
+  private func approve(
+    _ agent: AgentClient, _ needsPassphrase: Bool, _ context: Context, _ approval: (SecretForm?) -> KeyApproval
+  ) throws {
+    guard needsPassphrase else { return try agent.allow(approval(nil)) }
+    guard let person = Person(context) else {
+      throw Failure.usage("this key needs the vault's passphrase", try: "coffer ssh allow at a terminal")
+    }
+    try Question("Passphrase of \(context.places.vault.short)").asked(
+      wrong: { ($0 as? StoreError)?.kind == .wrongSecret ? "Wrong passphrase." : nil },
+      { question in
+        let typed = try person.secret(question).asPassphrase(from: person.name)
+        try agent.allow(approval(SecretForm(typed)))
+      })
+  }
+}
+
+extension KeyQuestion {
+  /// The way of a forwarded use, or the program.
+  var asker: String {
+    guard way.isEmpty else { return way }
+    return program.isEmpty ? "an unknown program" : "\(program) (\(process))"
+  }
+  /// `login with 'github'`.
+  var use: String { "\(purpose) with '\(key)'" }
+}
