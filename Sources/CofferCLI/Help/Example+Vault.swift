@@ -139,7 +139,7 @@ extension Example {
     ],
     "ssh": [
       Example("a key for one server, and for signing commits", "coffer ssh new github --for git@github.com --for sign:git"),
-      Example("the keys and their uses", "coffer ssh list"),
+      Example("start it when ssh asks, for all sessions", "coffer ssh install"),
     ],
     "ssh new": [
       Example("a key for one server, and for signing commits", "coffer ssh new github --for git@github.com --for sign:git"),
@@ -207,10 +207,6 @@ extension Example {
     "secret-service share": [
       Example("show an item to other programs", "coffer secret-service share github.com/ada"),
       Example("hide it again", "coffer secret-service share github.com/ada --undo"),
-    ],
-    "ssh": [
-      Example("start it when ssh asks, for all sessions", "coffer ssh install"),
-      Example("one command with one key", "coffer ssh run --key github -- git push"),
     ],
     "ssh run": [
       Example("in this terminal", "coffer ssh run --socket ~/ssh.sock"),

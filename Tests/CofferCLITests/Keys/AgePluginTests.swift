@@ -1,3 +1,4 @@
+import CofferTerminal
 import CofferTestSupport
 import Foundation
 import Testing
@@ -92,7 +93,8 @@ struct AgePluginTests {
     try home.withHelpers()
     let (recipient, identity) = try keys(home)
     let added = try #require(try home.program(["age-plugin-coffer", "add", "old"], in: home.content("key.txt")))
-    #expect(added.status == 0 && added.out == home.content("plugin.txt"), "\(added.err)")
+    let expected = try home.content("plugin.txt")
+    #expect(added.status == 0 && added.out == expected, "\(added.err)")
     let made = try #require(try home.program(["age-plugin-coffer", "new", "notes"]))
     #expect(made.status == 0 && made.out.hasPrefix("# age1"), "\(made.err)")
     let new = try home.file("new.txt", made.out)
