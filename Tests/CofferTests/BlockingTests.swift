@@ -226,7 +226,7 @@ import Testing
       }
       var status: Int32 = 0
       #expect(child > 0 && waitpid(child, &status, 0) == child)
-      #expect(status == 0, "what is wrong, times 256")
+      #expect(status == 0, "what is wrong, times 256: \(status)")
       held.release()
       for write in writes { try await write.value }
       #expect(try ["0", "1", "2", "3"].contains(app.value(for: keys.theme)))

@@ -202,9 +202,3 @@ extension Approvals.Case {
       && asker?.start == other.asker?.start
   }
 }
-
-extension StoreError {
-  static func passphraseNeeded(_ key: String) -> StoreError {
-    StoreError(.refused, "only the vault's passphrase approves a use", key: key, cure: "give the passphrase with the approval")
-  }
-}

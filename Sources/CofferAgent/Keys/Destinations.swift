@@ -23,8 +23,8 @@ struct Route: Sendable {
 
   /// Verifies at most ``KeyLimits/mostBindings`` signatures. Each takes microseconds, with the longest RSA key 2 ms.
   ///
-  /// - Throws: ``StoreError`` `.refused` for a signature that does not verify, for too many, and for an order that OpenSSH's agent
-  ///   does not record.
+  /// - Throws: ``StoreError`` `.refused` for a signature that does not verify, for too many, and for an order that OpenSSH's
+  /// agent   does not record.
   ///
   /// Source: OpenSSH's PROTOCOL.agent, "session-bind@openssh.com".
   init(_ bindings: [SessionBinding]) throws(StoreError) {
@@ -163,12 +163,5 @@ extension String {
   fileprivate var withoutPort: String {
     guard hasPrefix("["), let end = firstIndex(of: "]") else { return self }
     return String(self[index(after: startIndex)..<end])
-  }
-}
-
-extension StoreError {
-  /// A use that a key's rules forbid.
-  static func useRefused(_ why: String) -> StoreError {
-    StoreError(.refused, why, cure: "'coffer ssh edit' changes a key's rules, 'coffer ssh allow' approves its use")
   }
 }

@@ -188,10 +188,3 @@ extension KeyRules {
     }
   }
 }
-
-extension StoreError {
-  fileprivate static func malformedRule(_ line: String, _ expected: String) -> StoreError {
-    StoreError(
-      .undecodable(stored: "malformed rule"), "'\(line.prefix(120))' is no rule of a key", cure: "give \(expected)")
-  }
-}

@@ -6,8 +6,8 @@ internal import CofferVault
 extension Keyring {
   /// - Returns: the key's public line, or an identity's recipient.
   /// - Throws: ``StoreError`` `.alreadyExists` for a taken name; `.undecodable` and `.incomplete` for rules that cannot be kept,
-  ///   with their line; `.unsupported` for more keys than the agent holds, and for kinds and constraints that it does not know; the
-  ///   errors of writing.
+  ///   with their line; `.unsupported` for more keys than the agent holds, and for kinds and constraints that it does not know;
+  /// the   errors of writing.
   func put(
     _ addition: KeyAddition, by client: KeyClient, in vault: borrowing UnlockedVault
   ) throws(StoreError) -> String {

@@ -51,8 +51,8 @@ final class Keyring: Sendable {
   /// Signs or unwraps, or asks first.
   ///
   /// - Returns: 0 bytes for a stanza that is for another identity.
-  /// - Throws: ``StoreError`` `.notFound` for an unknown key; `.refused` for a use that its rules or a person forbid; the errors of
-  ///   the log of uses, without whose row there is no use; those of the key.
+  /// - Throws: ``StoreError`` `.notFound` for an unknown key; `.refused` for a use that its rules or a person forbid; the errors
+  /// of   the log of uses, without whose row there is no use; those of the key.
   func use(_ use: KeyUse, by client: KeyClient, in vault: borrowing UnlockedVault) throws(StoreError) -> KeyOutcome {
     try refreshed(vault) { (state) throws(StoreError) in
       let asker = ProcessFacts(of: Int32(clamping: use.asker))
@@ -105,8 +105,8 @@ final class Keyring: Sendable {
   /// Answers a question, or approves ahead of any.
   ///
   /// - Parameter isProven: whether the right passphrase came with it.
-  /// - Throws: ``StoreError`` `.notFound` for a question that is over and an unknown key; `.refused` without a passphrase that the
-  ///   key needs; `.unsupported` for a time or job that cannot be.
+  /// - Throws: ``StoreError`` `.notFound` for a question that is over and an unknown key; `.refused` without a passphrase that
+  /// the   key needs; `.unsupported` for a time or job that cannot be.
   func allow(
     _ approval: KeyApproval, isProven: Bool, by client: KeyClient, in vault: borrowing UnlockedVault
   ) throws(StoreError) {
@@ -117,7 +117,7 @@ final class Keyring: Sendable {
       case .no(let ticket): try state.approvals.answer(ticket, nil, isProven: isProven, now: now)
       case .ahead(let name, let seconds, _):
         guard let held = state.table.key(of: name) else {
-          throw StoreError(.notFound, "the item is no key", key: name.description, cure: "list the keys with 'coffer ssh list'")
+          throw StoreError(.notFound, "the item is no key", key: name.description, cure: "list the keys")
         }
         let rules = try held.rules.get()
         guard isProven || rules.ask != .passphrase else { throw .passphraseNeeded(held.comment) }
@@ -221,11 +221,5 @@ extension [UInt8] {
     do throws(SecretMemoryError) {
       return try withBytes { (raw) throws(SecretMemoryError) in try SecretBytes(copying: raw) }
     } catch { throw StoreError(memory: error) }
-  }
-}
-
-extension StoreError {
-  fileprivate static var foreignHalf: StoreError {
-    StoreError(.damaged, "the item's public half is of another key", cure: "store the key again under another name")
   }
 }

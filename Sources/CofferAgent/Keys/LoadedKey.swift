@@ -59,7 +59,8 @@ final class LoadedKey: Sendable {
 
 /// Source: OpenSSH's PROTOCOL.agent, "restrict-destination-v00@openssh.com".
 extension Destination {
-  /// As in OpenSSH: `AGENT_MAX_DEST_CONSTRAINTS`. All are compared for each server on the way, with the keys that fit in a message.
+  /// As in OpenSSH: `AGENT_MAX_DEST_CONSTRAINTS`. All are compared for each server on the way, with the keys of a
+  /// message.
   private static let most = 1024
 
   fileprivate static func list(_ raw: UnsafeRawBufferPointer) throws(StoreError) -> [Destination] {
@@ -97,11 +98,5 @@ extension Destination {
 
   private static func noExtensions(_ reader: inout SSHReader) throws(StoreError) {
     guard try reader.string().isEmpty else { throw .unknownConstraint("in a destination") }
-  }
-}
-
-extension StoreError {
-  fileprivate static func unknownConstraint(_ which: String) -> StoreError {
-    StoreError(.unsupported, "the constraint \(which) of a key is unknown", cure: "use the options -t, -c and -h of ssh-add")
   }
 }

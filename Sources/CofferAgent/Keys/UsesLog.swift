@@ -214,7 +214,7 @@ final class UsesLog: Sendable {
 
   /// Names the log as author in the vault's own log.
   private func change(_ change: ItemChange, in vault: borrowing UnlockedVault) throws(StoreError) {
-    let author = Author(user: UInt32(getuid()), process: UInt32(getpid()), program: "coffer agent (log of uses)")
+    let author = Author(user: UInt32(getuid()), process: UInt32(getpid()), program: "agent (log of uses)")
     _ = try author.represented { () throws(StoreError) in try vault.changeInternal(change) }
   }
 

@@ -83,8 +83,10 @@ package struct SSHListener: ~Copyable {
 
   /// Removes the name, unless it names another socket by now.
   func removeName() {
-    guard let file, let there = try? FileStatus(ofLinkAt: path), there.isSameFile(as: file) else { return }
-    _ = path.withPlatformString { unlink($0) }
+    do throws(StoreError) {
+      guard let file, let there = try FileStatus(ofLinkAt: path), there.isSameFile(as: file) else { return }
+      _ = path.withPlatformString { unlink($0) }
+    } catch { return }  // The name is gone already.
   }
 
   deinit { close(descriptor) }

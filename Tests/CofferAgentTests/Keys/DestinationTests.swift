@@ -128,7 +128,7 @@ import Testing
     #expect(try refusal(fileData(), blob, [long]) != nil)
   }
 
-  @Test(.wholeRun, .tags(.campaign)) func `no forged binding gets a signature`() throws {
+  @Test(.tags(.campaign), .wholeRun) func `no forged binding gets a signature`() throws {
     let blob = try key("near", "near>far")
     let (hop, end) = (try near.bind(1, forwarding: true), try far.bind(2))
     let data = try far.login(blob, session: 2)
