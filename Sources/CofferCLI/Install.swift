@@ -9,8 +9,8 @@ struct InstallCommand: Command {
     commandName: "install", abstract: "Install this program, its manual and its helpers for other programs.",
     discussion: """
       Copies the running program to PREFIX/bin/coffer in one step, links git-credential-coffer, docker-credential-coffer, \
-      cargo-credential-coffer, coffer-askpass and age-plugin-coffer to it, and writes manual pages to PREFIX/share/man. bash, zsh and fish find \
-      --completions in PREFIX/share by themselves. Other files with these names are left alone, unless --replace.
+      cargo-credential-coffer, coffer-askpass and age-plugin-coffer to it, and writes manual pages to \
+      PREFIX/share/man. bash, zsh and fish find --completions in PREFIX/share by themselves. Other files with these names are left alone, unless --replace.
       """)
   static var idleOptions: Set<String> { ["yes", "home", "vault"] }
 

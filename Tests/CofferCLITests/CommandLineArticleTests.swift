@@ -73,6 +73,8 @@ struct CommandLineArticleTests {
     try home.transcript("login github.com --with-token --quiet", in: "tok")
     try home.coffer("provider add github.com --client-id id")
     try home.coffer("ssh new work --for sign:git")
+    // It needed the agent, whose status has more fields.
+    try home.coffer("agent stop")
     try home.transcript("otp coffer/token --set", in: "GEZDGNBVGY3TQOJQ")
     defer { _ = try? home.coffer("agent stop") }
     _ = try home.file("files/app.env", "A=1\n")

@@ -1,6 +1,6 @@
 internal import CofferPlatform
 
-/// What a key is not used for, and what is no key.
+/// Uses that a key refuses, and bytes that are no key.
 extension StoreError {
   /// A use that a key's rules or a person forbid.
   static func useRefused(_ why: String) -> StoreError {

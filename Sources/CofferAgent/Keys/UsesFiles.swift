@@ -166,7 +166,7 @@ struct UsesFiles: Sendable {
       cure: "somebody changed the log of uses: keep its folder elsewhere, and a new log begins that says so")
   }
 
-  /// Removes what follows the last whole row.
+  /// Removes the bytes after the last whole row.
   func trim(to end: End) throws(StoreError) {
     try remove { $0 > end.segment }
     guard end.isTorn, end.segment > 0 else { return }

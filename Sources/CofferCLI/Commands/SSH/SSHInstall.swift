@@ -20,7 +20,7 @@ struct SSHInstallCommand: Command {
   @Flag(help: "Replace files that differ.") var replace = false
   @Flag(help: "Remove these files. Keys stay in the vault; a running service keeps running.") var remove = false
   @OptionGroup var waiting: WaitingOptions
-  @OptionGroup var options: AnswerOptions
+  @OptionGroup var options: CommonOptions
 
   func validate() throws {
     guard !remove || !(print || replace) else { throw ValidationError("--remove excludes --print and --replace") }

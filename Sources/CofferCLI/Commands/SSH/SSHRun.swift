@@ -28,7 +28,7 @@ struct SSHRunCommand: Command {
   var also: [String] = []
   @OptionGroup var waiting: WaitingOptions
   @Argument(parsing: .postTerminator, help: "The command and its words.") var command: [String] = []
-  @OptionGroup var options: AnswerOptions
+  @OptionGroup var options: CommonOptions
 
   var startsPrograms: Bool { !command.isEmpty }
 
