@@ -10,7 +10,8 @@ struct InstallCommand: Command {
     discussion: """
       Copies the running program to PREFIX/bin/coffer in one step, links git-credential-coffer, docker-credential-coffer, \
       cargo-credential-coffer, coffer-askpass and age-plugin-coffer to it, and writes manual pages to \
-      PREFIX/share/man. bash, zsh and fish find --completions in PREFIX/share by themselves. Other files with these names are left alone, unless --replace.
+      PREFIX/share/man. bash, zsh and fish find --completions in PREFIX/share by themselves. Other files with these names are \
+      left alone, unless --replace.
       """)
   static var idleOptions: Set<String> { ["yes", "home", "vault"] }
 
