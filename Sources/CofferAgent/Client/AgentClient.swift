@@ -115,25 +115,21 @@ public final class AgentClient: Sendable {
     _ call: ListCall<Element, repeat each Argument>, _ arguments: repeat each Argument
   ) throws(StoreError) -> [Element] {
     let arguments = (repeat each arguments)
-    var list: [Element] = []
-    try askForPages(call.request, isWrite: call.effect != .none) { (writer) throws(StoreError) in
-      try writer.put(repeat each arguments)
-    } element: { (fields) throws(StoreError) in
-      list.append(try fields.read())
-    }
-    return list
+    return try askForList(call.request, call.effect) { (writer) throws(StoreError) in try writer.put(repeat each arguments) }
   }
 
   package func ask<each Argument: WireValue, Element: WireValue>(
     _ call: KeyCall<Element, repeat each Argument>, _ arguments: repeat each Argument
   ) throws(StoreError) -> [Element] {
     let arguments = (repeat each arguments)
+    return try askForList(call.request, call.effect) { (writer) throws(StoreError) in try writer.put(repeat each arguments) }
+  }
+
+  private func askForList<Element: WireValue>(
+    _ request: AgentProtocol.Request, _ effect: CallEffect, _ put: (inout FrameWriter) throws(StoreError) -> Void
+  ) throws(StoreError) -> [Element] {
     var list: [Element] = []
-    try askForPages(call.request, isWrite: call.effect != .none) { (writer) throws(StoreError) in
-      try writer.put(repeat each arguments)
-    } element: { (fields) throws(StoreError) in
-      list.append(try fields.read())
-    }
+    try askForPages(request, isWrite: effect != .none, put) { (fields) throws(StoreError) in list.append(try fields.read()) }
     return list
   }
 

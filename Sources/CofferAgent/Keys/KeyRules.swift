@@ -2,7 +2,7 @@ internal import CofferKeys
 internal import CofferPlatform
 internal import CofferVault
 
-/// What a key may be used for, and when a person is asked first.
+/// The uses that a key admits, and those that a person approves first.
 struct KeyRules: Sendable {
   enum Ask: String, Sendable { case never, forwarded, always, passphrase }
   /// Uses beyond logins and signatures of files.

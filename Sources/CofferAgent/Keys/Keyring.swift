@@ -14,7 +14,7 @@ struct KeyClient: Sendable {
 
 /// The keys of one vault while it is unlocked: those in it, and those that `ssh-add` brought. It decides on each use.
 ///
-/// Who asks is believed in nothing: it verifies each binding itself, and reads each rule from the vault.
+/// It believes no client: it verifies each binding itself, and reads each rule from the vault.
 final class Keyring: Sendable {
   private struct State {
     var table = KeyTable()
@@ -218,8 +218,6 @@ extension KeyWork {
 
 extension [UInt8] {
   func guarded() throws(StoreError) -> SecretBytes {
-    do throws(SecretMemoryError) {
-      return try withBytes { (raw) throws(SecretMemoryError) in try SecretBytes(copying: raw) }
-    } catch { throw StoreError(memory: error) }
+    try withBytes { (raw) throws(StoreError) in try .copy(of: raw) }
   }
 }

@@ -51,7 +51,7 @@ struct UsesChain: Sendable, Equatable {
 
   enum Found {
     case row(UseRow, bytes: Int)
-    /// What a killed writer or a power failure leaves: the beginning of a row, or zeros.
+    /// The rest that a killed writer or a power failure leaves: the beginning of a row, or zeros.
     case torn
     case wrong
     /// Its writer had the key, and this version cannot read its content.

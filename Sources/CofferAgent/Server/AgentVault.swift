@@ -103,11 +103,7 @@ final class AgentVault: Sendable {
   /// - Throws: ``/CofferPlatform/StoreError/Kind/wrongSecret`` unless `passphrase` opens the vault; the errors of opening it.
   func compare(_ passphrase: SecretForm) throws(StoreError) {
     var credentials = Credentials()
-    do throws(SecretMemoryError) {
-      credentials.passphrase = try passphrase.bytes.withUnsafeBytes { (raw) throws(SecretMemoryError) in
-        try SecretBytes(copying: raw)
-      }
-    } catch { throw StoreError(memory: error) }
+    credentials.passphrase = try passphrase.bytes.withUnsafeBytes { (raw) throws(StoreError) in try SecretBytes.copy(of: raw) }
     _ = try LockedVault.open(settings.vault, options: settings.options).unlock(with: credentials)
   }
 

@@ -13,6 +13,11 @@ extension SecretBytes: WireMemory {
   package static func zeros(_ count: Int) throws(StoreError) -> SecretBytes {
     do throws(SecretMemoryError) { return try SecretBytes(zeros: count) } catch { throw StoreError(memory: error) }
   }
+
+  /// A copy within guarded memory.
+  package static func copy(of raw: UnsafeRawBufferPointer) throws(StoreError) -> SecretBytes {
+    do throws(SecretMemoryError) { return try SecretBytes(copying: raw) } catch { throw StoreError(memory: error) }
+  }
 }
 
 extension StoreError: WireFailure {
@@ -38,8 +43,6 @@ extension FrameWriter {
 extension FrameReader {
   /// A secret, copied within guarded memory.
   mutating func secret() throws(StoreError) -> SecretBytes {
-    try withPrefixed { (raw) throws(StoreError) in
-      do throws(SecretMemoryError) { return try SecretBytes(copying: raw) } catch { throw StoreError(memory: error) }
-    }
+    try withPrefixed { (raw) throws(StoreError) in try .copy(of: raw) }
   }
 }

@@ -51,7 +51,7 @@ package struct KeyListing: WireValue {
   }
 }
 
-/// What a key is used for.
+/// A private operation of a key.
 package enum KeyWork: WireValue {
   /// - Parameter flags: those of a request to sign. Source: RFC 9987.
   case sign([UInt8], flags: UInt32)

@@ -150,9 +150,7 @@ final class SSHConversation {
 
   private func add(_ fields: UnsafeRawBufferPointer, isConstrained: Bool) throws(StoreError) {
     try checkTakesKeys()
-    var copy = try SecretBytes.zeros(fields.count)
-    copy.withUnsafeMutableBytes { $0.copyMemory(from: fields) }
-    let addition = KeyAddition.loaded(SecretForm(copy), isConstrained: isConstrained)
+    let addition = KeyAddition.loaded(SecretForm(try .copy(of: fields)), isConstrained: isConstrained)
     _ = try unlocked(0) { () throws(StoreError) in try face.settings.vaults[0].client.ask(Calls.put, addition) }
   }
 

@@ -17,7 +17,7 @@ final class SocketLock: Sendable {
   /// False if it is locked, or if the passphrase is empty.
   func lock(with raw: UnsafeRawBufferPointer) throws(StoreError) -> Bool {
     guard !raw.isEmpty else { return false }
-    var given: SecretBytes? = try Self.copy(raw)
+    var given: SecretBytes? = try SecretBytes.copy(of: raw)
     return passphrase.withLock { kept in
       guard kept == nil else { return false }
       kept = given.take()
@@ -27,7 +27,7 @@ final class SocketLock: Sendable {
 
   /// Takes longer after each wrong passphrase.
   func unlock(with raw: UnsafeRawBufferPointer) throws(StoreError) -> Bool {
-    let given = try Self.copy(raw)
+    let given = try SecretBytes.copy(of: raw)
     return failures.withLock { failures in
       guard isLocked else { return false }
       if matches(given) {
@@ -39,12 +39,6 @@ final class SocketLock: Sendable {
       DetachedThread.sleep(failures * Self.step)
       return false
     }
-  }
-
-  private static func copy(_ raw: UnsafeRawBufferPointer) throws(StoreError) -> SecretBytes {
-    var copy = try SecretBytes.zeros(raw.count)
-    copy.withUnsafeMutableBytes { $0.copyMemory(from: raw) }
-    return copy
   }
 
   private func matches(_ given: borrowing SecretBytes) -> Bool {
