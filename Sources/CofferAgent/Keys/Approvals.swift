@@ -15,10 +15,18 @@ struct Approvals: Sendable {
   static let rest = Duration.seconds(300)
   private static let proven = "passphrase"
 
+  /// A key with its rules: what a person allowed under former ones does not count.
+  struct Key: Sendable, Hashable {
+    let publicHalf: [UInt8]
+    /// Of its item; nil for a key of `ssh-add`'s.
+    let revision: UInt64?
+
+    init(_ held: HeldKey) { (publicHalf, revision) = (held.key, held.item?.revision) }
+  }
+
   /// Uses that one approval covers.
   struct Subject: Sendable, Hashable {
-    /// Its public half.
-    let key: [UInt8]
+    let key: Key
     let purpose: String
     /// Of a login.
     let user: String?
@@ -54,7 +62,7 @@ struct Approvals: Sendable {
     }
   }
   private struct Approval {
-    let key: [UInt8]
+    let key: Key
     /// Nil for any.
     let subject: Subject?
     let job: ProcessFacts.Job?
@@ -70,7 +78,7 @@ struct Approvals: Sendable {
   }
   /// A key and a job whose questions nobody answers. Each took a question's minute, so they are few.
   private struct Asking: Hashable {
-    let key: [UInt8], job: ProcessFacts.Job?
+    let key: Key, job: ProcessFacts.Job?
   }
 
   private var questions: [UInt64: Question] = [:]
@@ -152,7 +160,7 @@ struct Approvals: Sendable {
   ///   - words: as the log of uses names the approval; returned if no passphrase came with it.
   @discardableResult
   mutating func approve(
-    _ key: [UInt8], _ subject: Subject?, _ job: ProcessFacts.Job?, _ time: Duration, _ words: String, _ isProven: Bool,
+    _ key: Key, _ subject: Subject?, _ job: ProcessFacts.Job?, _ time: Duration, _ words: String, _ isProven: Bool,
     _ now: Duration
   ) throws(StoreError) -> String {
     end(before: now)

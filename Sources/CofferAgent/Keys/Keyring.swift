@@ -86,7 +86,7 @@ final class Keyring: Sendable {
     if let result, result.bytes.count == 0 { return .done(result) }
     if rules.asks(for: route) {
       let user = shown.kind == .login ? shown.detail : nil
-      let subject = Approvals.Subject(key: held.key, purpose: shown.words, user: user, hosts: names)
+      let subject = Approvals.Subject(key: .init(held), purpose: shown.words, user: user, hosts: names)
       let asked = Approvals.Case(
         subject: subject, name: held.comment, digest: try use.work.digest(), asker: asker,
         needsPassphrase: rules.ask == .passphrase)
@@ -121,7 +121,7 @@ final class Keyring: Sendable {
         }
         let rules = try held.rules.get()
         guard isProven || rules.ask != .passphrase else { throw .passphraseNeeded(held.comment) }
-        try state.approvals.approve(held.key, nil, nil, .seconds(Int64(seconds)), "time", isProven, now)
+        try state.approvals.approve(.init(held), nil, nil, .seconds(Int64(seconds)), "time", isProven, now)
       }
     }
   }
