@@ -235,66 +235,36 @@ struct SSHRunTests {
     #expect(try uses() == [true, false])
     #expect(try home.coffer("vault log --uses").out.contains("sign:git is not in its rules"))
   }
-}
 
-/// A home with keys, and `ssh run` beside it.
-private final class FaceHome {
-  let home: Home
-  private var face: Child?
-
-  /// - Parameter keys: the words of `ssh new` for each. The public half is in the file NAME.pub.
-  init(_ keys: String...) throws {
-    for program in ["/usr/bin/ssh-keygen", "/usr/bin/ssh-add"] where access(program, X_OK) != 0 {
-      try Test.skip(without: program)
+  @Test func `a login works at the server that is meant, under any name, and not at one that lies about its name`() throws {
+    let face = try FaceHome(), home = face.home
+    let server = "/usr/sbin/sshd"
+    guard access(server, X_OK) == 0 else { try Test.skip(without: server) }
+    for name in ["near", "other"] {
+      let file = "\(home.path)/\(name)"
+      #expect(try home.program(["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-C", "", "-f", file])?.status == 0)
+      let lines = ["HostKey \(file)", "AuthorizedKeysFile \(home.path)/work.pub", "StrictModes no", "PidFile none"]
+      _ = try home.file(name + ".config", lines.map { $0 + "\n" }.joined())
     }
-    home = try Home.withVault()
-    for key in keys {
-      let made = try home.coffer("ssh new \(key)")
-      try #require(made.status == 0, "\(made.err)")
-      _ = try home.file("\(key.prefix { $0 != " " }).pub", made.out)
+    home.environment["HOME"] = home.path
+    _ = try home.file(".ssh/known_hosts", "near " + home.content("near.pub"))
+    try face.make("work --for near")
+    try face.start()
+    /// Whether ssh, which trusts anyone here, logs in at the server `name` in the belief that it is `host`.
+    func isIn(_ host: String, at name: String) throws -> Bool {
+      let options = [
+        "ProxyCommand=\(server) -i -f \(home.path)/\(name).config", "UserKnownHostsFile=/dev/null", "StrictHostKeyChecking=no",
+        "PreferredAuthentications=publickey",
+      ]
+      let answer = try #require(
+        try home.program(["/usr/bin/ssh", "-F", "none"] + options.flatMap { ["-o", $0] } + [host, "echo in"]))
+      if answer.err.contains("privilege separation") { try Test.skip("sshd cannot start here") }
+      return answer.out == "in\n"
     }
-    home.environment["SSH_AUTH_SOCK"] = home.path + "/run/ssh.sock"
-  }
-
-  deinit { if face != nil { _ = try? end() } }
-
-  func child(_ program: String, _ words: [String]) throws -> Child {
-    try Child(
-      words, environment: home.environment,
-      opening: [0: ("/dev/null", O_RDONLY), 1: ("/dev/null", O_WRONLY), 2: ("/dev/null", O_WRONLY)], program: program)
-  }
-
-  func start(_ words: String = "") throws { try start(Home.coffer, ["ssh", "run"] + Home.words(words)) }
-  func start(_ program: String, _ words: [String]) throws {
-    face = try child(program, words)
-    eventually("it listens") { home.exists("run/ssh.sock") }
-  }
-
-  func end() throws -> Int32 {
-    let face = try #require(face)
-    self.face = nil
-    kill(face.id, SIGTERM)
-    return try face.wait()
-  }
-
-  // Signatures of nothing.
-
-  private func words(_ key: String, _ namespace: String) -> [String] {
-    ["/usr/bin/ssh-keygen", "-q", "-Y", "sign", "-f", "\(home.path)/\(key).pub", "-n", namespace]
-  }
-
-  /// Its status.
-  func sign(_ key: String, _ namespace: String = "file") throws -> Int32 {
-    try #require(try home.program(words(key, namespace))).status
-  }
-  func signing(_ key: String) throws -> Child {
-    let words = words(key, "file")
-    return try child(words[0], Array(words.dropFirst()))
-  }
-  /// The same for a shell.
-  func line(_ key: String) -> String { words(key, "file").joined(separator: " ") + " </dev/null >/dev/null" }
-  func shell(_ line: String, at terminal: PseudoTerminal) throws -> Child {
-    guard let shell = try terminal.program(["bash", "-c", line], in: home) else { try Test.skip(without: "bash") }
-    return shell
+    #expect(try isIn("near", at: "near"))
+    #expect(try !isIn("near", at: "other"))
+    #expect(try isIn("alias", at: "near"))
+    let rows = try home.coffer("vault log --uses").out.split(separator: "\n").map { $0.split(separator: "\t")[2] }
+    #expect(rows == ["login", "login"])
   }
 }
