@@ -267,4 +267,28 @@ struct SSHRunTests {
     let rows = try home.coffer("vault log --uses").out.split(separator: "\n").map { $0.split(separator: "\t")[2] }
     #expect(rows == ["login", "login"])
   }
+
+  @Test func `a key is used under its new name, not once it is deleted, and again after undelete with a secret`() throws {
+    let face = try FaceHome("work"), home = face.home
+    try face.start("--patience 0s")
+    #expect(try home.coffer("rename work work/old").status == 0)
+    #expect(try face.sign("work") == 0)
+    #expect(try home.program(["ssh-add", "-L"])?.out.hasSuffix(" work/old\n") == true)
+    #expect(try home.coffer("delete work/old").status == 0)
+    #expect(try face.sign("work") == 255)
+    try home.transcript("undelete work/old", err: "a key that programs use", exit: 77)
+    try home.transcript("undelete work/old --no-agent")
+    #expect(try face.sign("work") == 0)
+  }
+
+  @Test func `several vaults offer their keys at one socket, and a vault that stays locked keeps no others back`() throws {
+    let (face, other) = (try FaceHome("work"), try FaceHome("second"))
+    let vault = "\(other.home.path)/data/vault.sqlite"
+    let list = "ssh run --patience 0s --also \(vault) -- ssh-add -L"
+    #expect(try face.home.coffer(list).out == face.home.content("work.pub"))
+    let unlock = "unlock --vault \(vault) --key-file \(other.home.path)/key"
+    #expect(try face.home.coffer(unlock).status == 0)
+    #expect(try face.home.coffer(list).out == face.home.content("work.pub") + other.home.content("second.pub"))
+    #expect(try face.home.coffer("agent stop --vault \(vault)").status == 0)
+  }
 }
