@@ -36,7 +36,8 @@ final class Keyring: Sendable {
   /// Wipes keys whose time is over.
   func lapse() { state.withLock { $0.table.lapse(now: clock.sinceBoot()) } }
 
-  /// Those that may be used through the sessions. Those bound to the way come first, so that a server refuses none before.
+  /// Those that may be used through the sessions. Those bound to the way come first, so that a server refuses none before;
+  /// without a way, those that need none.
   ///
   /// - Throws: ``StoreError`` `.refused` for bindings that do not verify.
   func list(for bindings: [SessionBinding], in vault: borrowing UnlockedVault) throws(StoreError) -> [KeyListing] {

@@ -95,6 +95,9 @@ import Testing
     #expect(try bench.names([near.bind(1, forwarding: true)]) == ["beyond", "any"])
     #expect(try bench.names([near.bind(1, forwarding: true), far.bind(2)]) == ["beyond", "any"])
     #expect(try bench.names([other.bind(1)]) == ["any"])
+    // asyncssh, paramiko, dbclient and plink name no host. paramiko ends at the first key that is refused.
+    try bench.newKey("a", KeyBench.metadata(["near"], hosts: [near.line]))
+    #expect(try bench.names().first == "any")
   }
 
   @Test func `through a forwarded socket a key signs files only where it may go further`() throws {
