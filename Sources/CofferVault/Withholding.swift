@@ -54,7 +54,8 @@ extension ItemTable {
     guard withholdsKeys, (metadata ?? meta.itemMetadata).isWithheld else { return }
     throw StoreError(
       .refused, "it is a key that programs use through the agent and neither read nor change", key: meta.name.description,
-      place: view.place.description, cure: "unlock the vault in this process with a secret of its own")
+      place: view.place.description, cure: "unlock the vault in this process with a secret of its own",
+      remedy: .leaveWithholding)
   }
 }
 

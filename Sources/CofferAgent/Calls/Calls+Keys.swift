@@ -37,7 +37,7 @@ extension Calls {
   package static let drop = KeyCall<UInt64, KeyBlob?>(.drop) { (keyring, _, vault, blob) throws(StoreError) in
     [UInt64(clamping: try keyring.drop(blob?.bytes, in: vault))]
   }
-  /// The newest rows of the log of uses, oldest first, nil for all; then the open questions.
+  /// The newest rows of the log of uses, oldest first, nil for all; the open questions; why rows are missing, if some are.
   package static let uses = KeyCall<UseEntry, UInt64?>(.uses) { (keyring, _, vault, most) throws(StoreError) in
     try keyring.uses(most: most.map { Int(clamping: $0) }, in: vault)
   }

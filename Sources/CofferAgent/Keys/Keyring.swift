@@ -124,12 +124,13 @@ final class Keyring: Sendable {
     try refreshed(vault) { (state) in state.table.drop(blob) }
   }
 
-  /// The newest rows of the log of uses, oldest first, nil for all; then the open questions.
+  /// The newest rows of the log of uses, oldest first, nil for all; the open questions; why rows are missing, if some are.
   func uses(most: Int?, in vault: borrowing UnlockedVault) throws(StoreError) -> [UseEntry] {
     // Without rows a waiting person asks often, and of no damaged log.
     let rows = most == 0 ? [] : try uses.read(most: most, in: vault)
     let questions = state.withLock { $0.approvals.open(now: clock.sinceBoot()) }
-    return rows.map { .row($0) } + questions.map { .question($0) }
+    let note = uses.note.map { [UseEntry.note($0)] } ?? []
+    return rows.map { .row($0) } + questions.map { .question($0) } + note
   }
 
   func checkRoom(in vault: borrowing UnlockedVault) throws(StoreError) {
