@@ -23,7 +23,7 @@ final class LoadedKey: Sendable {
         cure: "give fewer")
     }
     var (lifetime, asks, destinations): (UInt32?, Bool, [Destination]?) = (nil, false, nil)
-    key = try fields.read { (reader) throws(StoreError) in
+    let key = try fields.read { (reader) throws(StoreError) in
       let key = try SSHPrivateKey(from: &reader)
       while isConstrained, !reader.isAtEnd {
         switch try reader.byte() {
@@ -42,6 +42,7 @@ final class LoadedKey: Sendable {
     blob = key.certificate?.blob ?? key.publicKey.blob
     ends = lifetime.map { now + .seconds(Int64($0)) }
     rules = KeyRules(destinations, asks: asks)
+    self.key = key
   }
 
   /// Its public line, or its certificate's.

@@ -100,7 +100,7 @@ struct UsesFiles: Sendable {
     for number in oldest...newest {
       guard let bytes = try content(number) else { throw tampered("the log lacks a segment", number) }
       end.segment = number
-      try bytes.withUnsafeBytes { (bytes) throws(StoreError) in
+      try bytes.span.bytes.withUnsafeBytes { (bytes) throws(StoreError) in
         if number == oldest, bytes.count >= Head.size {
           end.chain.count = bytes.littleEndian(UInt64.self, at: 24)
           end.chain.head = Digest32(bytes.part(32..<64)) ?? .zero

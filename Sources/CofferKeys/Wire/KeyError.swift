@@ -1,5 +1,5 @@
-internal import CofferMemory
-internal import CofferPlatform
+package import CofferMemory
+package import CofferPlatform
 
 extension StoreError {
   /// A key or algorithm that Coffer does not use.
