@@ -165,8 +165,8 @@ final class UsesLog: Sendable {
     do throws(StoreError) {
       var found: Remembered?
       try vault.withKey(item) { (key, item) throws(StoreError) in
-        let copy = try key.withUnsafeBytes { (raw) throws(StoreError) in try SecretBytes.copy(of: raw) }
-        found = Remembered(key: copy, anchor: try Self.anchor(in: item))
+        let anchor = try Self.anchor(in: item)
+        found = Remembered(key: try key.withUnsafeBytes { (raw) throws(StoreError) in try .copy(of: raw) }, anchor: anchor)
       }
       state.isKept = true
       return found
@@ -193,6 +193,7 @@ final class UsesLog: Sendable {
       throw StoreError(.conflict, "the key of the log of uses was removed meanwhile", place: lockPath.string, cure: "try again")
     }
     let end = try files.walk(item.key, from: item.anchor)
+    try files.trim(to: end)
     state.open = try UsesWriter(key: item.key, lock: lock, files: files, end, anchored: item.anchor.count)
     guard let gap = end.gap else { return }
     do throws(StoreError) { try write(.own(.cut, gap), &state) } catch {

@@ -14,14 +14,11 @@ struct UsesWriter: ~Copyable {
   /// The row that the vault remembers.
   var anchored: UInt64
 
-  /// Cuts what a killed writer left.
   init(
     key: consuming SecretBytes, lock: DescriptorLock, files: UsesFiles, _ end: UsesFiles.End, anchored: UInt64
   ) throws(StoreError) {
-    try files.trim(to: end)
     self.key = key
     (self.lock, self.files, self.end, self.anchored) = (lock, files, end, anchored)
-    self.end.isTorn = false
     segment = end.segment > 0 ? try UsesSegment(files.path(end.segment), isNew: false) : nil
   }
 
