@@ -1,6 +1,5 @@
 internal import CofferClient
 public import CofferPlatform
-internal import Synchronization
 internal import SystemPackage
 
 /// Keeps vaults unlocked for the other programs of one user.
@@ -11,17 +10,15 @@ public final class AgentServer: Sendable {
   private let place: AgentPlace
   private let listener: Int32
   private let lock: Int32
-  private let bell: Bell
   let vaults: AgentVaults
   let staging = Staging()
-  let connections = Connections()
-  private let isStopping = Atomic<Bool>(false)
+  let connections: Connections
 
   /// While a vault is unlocked, a resume from suspension is noticed within this time. Any request checks for it before its
   /// answer.
   private static let watch = Duration.seconds(5)
 
-  /// Microseconds between tries to accept a client when the system lacks room, or to take the lock of an ending agent.
+  /// Microseconds between tries to take the lock of an ending agent.
   private static let breather: UInt32 = 10_000
 
   /// An agent that listens; ``run()`` answers.
@@ -34,7 +31,7 @@ public final class AgentServer: Sendable {
     place = AgentPlace(folder: try TrustedPath.makePrivateFolder(settings.folder))
     lock = try Self.takeLock(place)
     do throws(StoreError) {
-      bell = try Bell()
+      connections = try Connections()
       listener = try place.listen()
     } catch {
       close(lock)
@@ -80,33 +77,22 @@ public final class AgentServer: Sendable {
   /// Answers clients until ``stop()``, then locks the vault, removes the socket and waits for running requests.
   public func run() throws(StoreError) {
     defer { finish() }
-    while !isStopping.load(ordering: .acquiring) {
-      let left = vaults.lapse().map { min($0, Self.watch) }
-      guard try wait(for: left) else { continue }
-      let descriptor = coffer_accept(listener)
-      guard descriptor >= 0 else {
-        // Out of descriptors or memory: the client still waits, and an immediate retry would waste time.
-        if errno != ECONNABORTED, errno != EINTR, errno != EAGAIN { usleep(Self.breather) }
-        continue
-      }
-      admit(LocalSocket(descriptor))
-    }
+    try connections.run(
+      at: listener, place.socket, "the client", pause: { vaults.lapse().map { min($0, Self.watch) } }
+    ) { [self] (socket, mark) in Conversation(self, mark).hold(with: socket) }
   }
 
   /// Locks all vaults.
   public func lockVaults() {
     vaults.lock(because: "it was asked to")
-    bell.ring()
+    wake()
   }
 
   /// Makes ``run()`` return.
-  public func stop() {
-    isStopping.store(true, ordering: .releasing)
-    bell.ring()
-  }
+  public func stop() { connections.stop() }
 
   /// Makes ``run()`` check the times again after an unlock.
-  func wake() { bell.ring() }
+  func wake() { connections.wake() }
 
   /// Reads the vault's index in parallel with requests. Without a thread, the first request waits for it.
   func readAhead(_ vault: AgentVault) {
@@ -123,27 +109,5 @@ public final class AgentServer: Sendable {
     // Refuses waiting connections; the next agent may begin even while this object lives.
     shutdown(listener, Int32(SHUT_RDWR))
     _ = coffer_ofd_unlock(lock)
-  }
-
-  /// Whether a client waits.
-  private func wait(for limit: Duration?) throws(StoreError) -> Bool {
-    var waiting = [
-      pollfd(fd: listener, events: Int16(POLLIN), revents: 0), pollfd(fd: bell.hearing, events: Int16(POLLIN), revents: 0),
-    ]
-    let milliseconds = limit.map { max(0, $0.components.seconds * 1000 + 1) } ?? -1
-    guard poll(&waiting, 2, Int32(clamping: milliseconds)) >= 0 || errno == EINTR else {
-      throw StoreError(errno: errno, "wait for clients", place: place.socket)
-    }
-    if waiting[1].revents != 0 { bell.silence() }
-    return waiting[0].revents != 0
-  }
-
-  private func admit(_ socket: consuming LocalSocket) {
-    do throws(StoreError) {
-      try AgentAddress.checkPeer(socket.descriptor, "the client", place: place.socket.string, StoreError.self)
-      try connections.serve(socket) { [self] (socket, mark) in Conversation(self, mark).hold(with: socket) }
-    } catch {
-      // The client is another user's, or there was no thread: the connection can only be closed.
-    }
   }
 }

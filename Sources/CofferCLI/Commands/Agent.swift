@@ -3,8 +3,6 @@ internal import Coffer
 internal import CofferAgent
 internal import CofferPlatform
 internal import CofferTerminal
-internal import Dispatch
-internal import Synchronization
 
 struct AgentCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
@@ -42,13 +40,9 @@ struct AgentRunCommand: Command {
     if readyFd != nil { _ = chdir("/") }
     tellReady()
     context.note("the agent listens in \(context.places.run)")
-    let shared = Ending()
-    let end = DispatchQueue(label: "coffer.agent")
-    end.async { shared.run(server) }
-    while held.wait() == SIGUSR1, !shared.isOver { server.lockVaults() }
-    server.stop()
-    end.sync {}
-    if let failure = shared.error { throw failure }
+    let service = ServiceThread("agent") { () throws(StoreError) in try server.run() }
+    while held.wait() == SIGUSR1, !service.isOver { server.lockVaults() }
+    if let failure = service.stop({ server.stop() }) { throw failure }
   }
 
   private func tellReady() {
@@ -61,21 +55,6 @@ struct AgentRunCommand: Command {
     guard nowhere >= 0 else { return }
     dup2(nowhere, STDERR_FILENO)
     close(nowhere)
-  }
-
-  private final class Ending: Sendable {
-    private let failure = Mutex<StoreError?>(nil)
-    private let over = Atomic<Bool>(false)
-
-    var isOver: Bool { over.load(ordering: .acquiring) }
-    var error: StoreError? { failure.withLock { $0 } }
-
-    func run(_ server: AgentServer) {
-      do throws(StoreError) { try server.run() } catch { failure.withLock { $0 = error } }
-      over.store(true, ordering: .releasing)
-      // Wakes the thread that waits for signals.
-      kill(getpid(), SIGTERM)
-    }
   }
 }
 

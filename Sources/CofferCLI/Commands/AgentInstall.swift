@@ -20,7 +20,10 @@ struct AgentInstallCommand: Command {
 
   func perform(_ context: Context) throws {
     try context.checkIsNoMirror()
-    let unit = try SystemdUnit(agent: SecondProcess.path(), variables: AgentPlaces.allVariables(context), times.arguments)
+    let unit = try SystemdUnit(
+      description: "Coffer's agent: keeps the vault unlocked for this user's programs",
+      words: [SecondProcess.path(), "agent", "run"] + times.arguments, variables: AgentPlaces.allVariables(context),
+      target: "default.target")
     if print { return try Output.write(unit.text) }
     let file = try UserFolders().config.appending("systemd").appending("user").appending("coffer-agent.service")
     guard try ServiceFile(file, unit.text, as: "unit").write(replacing: replace) else {
@@ -124,34 +127,9 @@ struct ServiceFile {
 struct SystemdUnit {
   let description: String
   /// The setting by which systemd knows that it has started.
-  let start: [String]
-  let words: [String]
-  let variables: [String]
-  let target: String?
-
-  init(agent program: String, variables: [String], _ arguments: [String]) {
-    description = "Coffer's agent: keeps the vault unlocked for this user's programs"
-    start = ["Type=exec"]
-    words = [program, "agent", "run"] + arguments
-    self.variables = variables
-    target = "default.target"
-  }
-
-  init(secretService words: [String], variables: [String], busName: String) {
-    description = "Coffer's Secret Service: keeps the secrets of this user's programs in the vault"
-    start = ["Type=dbus", "BusName=\(busName)"]
-    self.words = words
-    self.variables = variables
-    target = nil
-  }
-
-  init(ssh words: [String], variables: [String]) {
-    description = "Coffer for ssh: lets this user's programs use the vault's keys"
-    start = ["Type=exec"]
-    self.words = words
-    self.variables = variables
-    target = nil
-  }
+  var start = "Type=exec"
+  let words: [String], variables: [String]
+  var target: String?
 
   var text: String {
     let environment = variables.map { "Environment=\(Self.quoted($0))\n" }.joined()
@@ -162,7 +140,7 @@ struct SystemdUnit {
       Description=\(description)
 
       [Service]
-      \(start.joined(separator: "\n"))
+      \(start)
       ExecStart=\(command)
       \(environment)Restart=on-failure
       # Keep secrets out of swap, core dumps and other programs.
@@ -180,7 +158,7 @@ struct SystemdUnit {
 
   /// A word in double quotes, with special characters escaped: systemd.syntax(7), systemd.unit(5) for %, systemd.service(5)
   /// for $. By scalars: with a combining mark each is another character to Swift, and the same byte to systemd.
-  static func quoted(_ word: String, inCommand: Bool = false) -> String {
+  private static func quoted(_ word: String, inCommand: Bool = false) -> String {
     guard !word.utf8.allSatisfy({ $0.isLetterOrDigit || "/-_.=".utf8.contains($0) }) else { return word }
     var escaped = String.UnicodeScalarView()
     for scalar in word.unicodeScalars {

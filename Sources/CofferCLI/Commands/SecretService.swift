@@ -100,16 +100,20 @@ final class ServiceThread: Sendable {
   private let failure = Mutex<StoreError?>(nil)
   /// Whether it is to end, so that no thread needs a wake-up.
   private let isWanted = Atomic<Bool>(false)
+  private let over = Atomic<Bool>(false)
   private let queue: DispatchQueue
 
   init(_ name: String, _ body: @escaping @Sendable () throws(StoreError) -> Void) {
     queue = DispatchQueue(label: "coffer.\(name).run")
     queue.async {
       do throws(StoreError) { try body() } catch { self.failure.withLock { $0 = error } }
+      self.over.store(true, ordering: .releasing)
       // Wakes the thread that waits for signals.
       if !self.isWanted.load(ordering: .acquiring) { kill(getpid(), SIGTERM) }
     }
   }
+
+  var isOver: Bool { over.load(ordering: .acquiring) }
 
   /// Ends it by `body`, and returns its failure.
   func stop(_ body: () -> Void) -> StoreError? {

@@ -95,7 +95,10 @@ struct ServiceFiles {
     files.append(
       ServiceFile(
         folders.config.appending("systemd").appending("user").appending(Self.unit),
-        SystemdUnit(secretService: words, variables: variables, busName: SecretServiceProvider.busName).text))
+        SystemdUnit(
+          description: "Coffer's Secret Service: keeps the secrets of this user's programs in the vault",
+          start: "Type=dbus\nBusName=\(SecretServiceProvider.busName)", words: words, variables: variables
+        ).text))
     if FileFacts.exists(Self.portals) {
       files.append(
         ServiceFile(

@@ -5,9 +5,9 @@ internal import CofferStorage
 internal import CofferTerminal
 
 /// Decrypts and encrypts files' keys for age, by identities in the vault. Source: C2SP age-plugin.
-struct AgePlugin: ~Copyable {
+final class AgePlugin {
   private let context: Context
-  private var age: AgeStanzas
+  private let age: AgeStanzas
   /// By their numbers. One that fails leaves them: it would fail for each file.
   private var identities: [(number: Int, recipient: String)] = []
   private var files: [File] = []
@@ -20,7 +20,7 @@ struct AgePlugin: ~Copyable {
     let number: String
     /// Of all types.
     var stanzas = 0
-    var candidates: [(share: [UInt8], body: [UInt8])] = []
+    var candidates: [KeyWork] = []
     var malformed: Int?
   }
 
@@ -30,38 +30,38 @@ struct AgePlugin: ~Copyable {
   }
 
   /// Reports errors in the protocol, as age shows no other messages.
-  mutating func run(_ body: (inout AgePlugin) throws -> Void) throws {
-    do { try body(&self) } catch {
+  ///
+  /// - Parameter isIdentity: whether age decrypts.
+  func run(isIdentity: Bool) throws {
+    do { if isIdentity { try decrypt() } else { try encrypt() } } catch {
       guard let failure = Failure.of(error), failure.status != .pipeClosed else { throw error }
-      _ = try age.send(["error", "internal"], Self.text(failure))
+      try age.send(["error", "internal"], Self.text(failure))
     }
     try AgeStanzas.write(["done"], SecretBytes(zeros: 0))
   }
 
-  mutating func decrypt() throws {
-    try read { plugin, stanza in
-      if stanza.words.first == "recipient-stanza" { try plugin.addStanza(stanza) }
-    }
+  private func decrypt() throws {
+    try read { stanza in if stanza.words.first == "recipient-stanza" { try addStanza(stanza) } }
     try tellFaults()
     guard !identities.isEmpty, !files.isEmpty else { return }
     let agent = try openedAgent()
     for file in files {
       if let malformed = file.malformed {
-        _ = try age.send(["error", "stanza", file.number, "\(malformed)"], "the X25519 stanza is malformed")
+        try age.send(["error", "stanza", file.number, "\(malformed)"], "the X25519 stanza is malformed")
       } else if let key = try fileKey(file, agent) {
-        _ = try age.send(["file-key", file.number], key.bytes)
+        try age.send(["file-key", file.number], key.bytes)
       }
     }
   }
 
-  mutating func encrypt() throws {
+  private func encrypt() throws {
     var keys: [SecretForm] = []
-    try read { plugin, stanza in
+    try read { stanza in
       switch (stanza.words.first, stanza.body) {
       case ("wrap-file-key", let key?): keys.append(key)
       case ("wrap-file-key", nil): throw Failure.usage("age sent a malformed file key", try: "age")
       case ("add-recipient", _):
-        plugin.faults.append((["error", "recipient", "0"], "Coffer's recipients are ordinary ones: age1…"))
+        faults.append((["error", "recipient", "0"], "Coffer's recipients are ordinary ones: age1…"))
       default: break
       }
     }
@@ -70,56 +70,56 @@ struct AgePlugin: ~Copyable {
       for identity in identities {
         let (share, body) = try PublicHalf.wrap(key.bytes, for: identity.recipient)
         let stanza = try body.span.bytes.withUnsafeBytes { try SecretBytes(copying: $0) }
-        _ = try age.send(["recipient-stanza", "\(number)", "X25519", AgeStanzas.base64(share)], stanza)
+        try age.send(["recipient-stanza", "\(number)", "X25519", AgeStanzas.base64(share)], stanza)
       }
     }
   }
 
   /// The first phase. Unknown commands are left out, as the protocol requires.
-  private mutating func read(_ take: (inout AgePlugin, AgeStanza) throws -> Void) throws {
+  private func read(_ take: (AgeStanza) throws -> Void) throws {
     var count = 0
     while let stanza = try age.next(), stanza.words != ["done"] {
-      if stanza.words.first == "add-identity" {
-        do { identities.append((count, try AgePluginIdentity.recipient(of: stanza.words.dropFirst().first ?? ""))) } catch {
-          faults.append((["error", "identity", "\(count)"], "the identity is not one of Coffer's"))
-        }
-        count += 1
-      } else {
-        try take(&self, stanza)
+      guard stanza.words.first == "add-identity" else {
+        try take(stanza)
+        continue
       }
+      do { identities.append((count, try AgePluginIdentity.recipient(of: stanza.words.dropFirst().first ?? ""))) } catch {
+        faults.append((["error", "identity", "\(count)"], "the identity is not one of Coffer's"))
+      }
+      count += 1
     }
   }
 
-  private mutating func tellFaults() throws { for fault in faults { _ = try age.send(fault.words, fault.text) } }
+  private func tellFaults() throws { for fault in faults { try age.send(fault.words, fault.text) } }
 
-  private mutating func addStanza(_ stanza: AgeStanza) throws {
-    let words = stanza.words.dropFirst()
-    guard words.count >= 2, let number = words.first else { return }
-    if files.last?.number != number { files.append(File(number: number)) }
+  /// Its words: the command, the file's number, the type, arguments.
+  private func addStanza(_ stanza: AgeStanza) throws {
+    let words = stanza.words
+    guard words.count >= 3 else { return }
+    if files.last?.number != words[1] { files.append(File(number: words[1])) }
     let last = files.count - 1
     defer { files[last].stanzas += 1 }
-    guard words.dropFirst().first == "X25519" else { return }
-    let argument = words.count == 3 ? words.last.map { Array($0.utf8) } ?? [] : []
-    let share = try argument.span.bytes.withUnsafeBytes { try AgeStanzas.decoded([SecretForm(SecretBytes(copying: $0))]) }
-    guard let share, let body = stanza.body, share.bytes.count == 32, body.bytes.count == 32 else {
+    guard words[2] == "X25519" else { return }
+    guard words.count == 4, let share = try AgeStanzas.decoded([AgeStanzas.form(words[3])]), share.bytes.count == 32,
+      let body = stanza.body, body.bytes.count == 32
+    else {
       files[last].malformed = files[last].malformed ?? files[last].stanzas
       return
     }
     guard files.reduce(0, { $0 + $1.candidates.count }) < Self.most else {
       throw StoreError(.tooLarge(limit: Self.most), "the files have more than \(Self.most) recipients", cure: "fewer files")
     }
-    files[last].candidates.append((share.bytes.withUnsafeBytes { Array($0) }, body.bytes.withUnsafeBytes { Array($0) }))
+    files[last].candidates.append(
+      .unwrap(share: share.bytes.withUnsafeBytes { Array($0) }, body: body.bytes.withUnsafeBytes { Array($0) }))
   }
 
-  private mutating func fileKey(_ file: File, _ agent: AgentClient) throws -> SecretForm? {
-    for (share, body) in file.candidates {
+  private func fileKey(_ file: File, _ agent: AgentClient) throws -> SecretForm? {
+    for work in file.candidates {
       for identity in identities {
-        let use = KeyUse(
-          blob: Array(identity.recipient.utf8), work: .unwrap(share: share, body: body),
-          asker: UInt32(clamping: getppid()))
+        let use = KeyUse(blob: Array(identity.recipient.utf8), work: work, asker: UInt32(clamping: getppid()))
         do { if let key = try result(of: use, agent) { return key } } catch let error as StoreError {
           identities.removeAll { $0.number == identity.number }
-          _ = try age.send(["error", "identity", "\(identity.number)"], Self.text(Failure(error)))
+          try age.send(["error", "identity", "\(identity.number)"], Self.text(Failure(error)))
         }
       }
     }
@@ -127,7 +127,7 @@ struct AgePlugin: ~Copyable {
   }
 
   /// Nil if the stanza is for another identity.
-  private mutating func result(of use: KeyUse, _ agent: AgentClient) throws -> SecretForm? {
+  private func result(of use: KeyUse, _ agent: AgentClient) throws -> SecretForm? {
     var use = use
     while true {
       switch try agent.ask(Calls.use, use).first {
@@ -142,25 +142,27 @@ struct AgePlugin: ~Copyable {
   }
 
   /// Asks through age. If nobody answers there, `coffer ssh allow` is the other way, until the agent gives up.
-  private mutating func ask(_ question: KeyQuestion, _ agent: AgentClient) throws {
-    let words = question.needsPassphrase ? ["request-secret"] : ["confirm", AgeStanzas.base64(Array("Allow".utf8))]
-    let text = question.needsPassphrase ? "Passphrase of the vault, for \(question.use)" : "Allow \(question.use)?"
-    let answer = try age.send(words, Printable.line(text))
-    switch (answer.words.first, question.needsPassphrase) {
-    case ("ok", true): try agent.allow(.yes(question.ticket, .once, passphrase: answer.body))
-    case ("ok", false):
-      try agent.allow(answer.words.last == "yes" ? .yes(question.ticket, .once, passphrase: nil) : .no(question.ticket))
-    default: _ = try age.send(["msg"], "allow it with 'coffer ssh allow' elsewhere, within \(question.left) s")
+  private func ask(_ question: KeyQuestion, _ agent: AgentClient) throws {
+    let answer =
+      question.needsPassphrase
+      ? try age.send(["request-secret"], Printable.line("Passphrase of the vault, for \(question.use)"))
+      : try age.send(["confirm", AgeStanzas.base64(Array("Allow".utf8))], Printable.line("Allow \(question.use)?"))
+    guard answer.words.first == "ok" else {
+      try age.send(["msg"], "allow it with 'coffer ssh allow' elsewhere, within \(question.left) s")
+      return
     }
+    let isAllowed = question.needsPassphrase || answer.words.last == "yes"
+    let passphrase = question.needsPassphrase ? answer.body : nil
+    try agent.allow(isAllowed ? .yes(question.ticket, .once, passphrase: passphrase) : .no(question.ticket))
   }
 
   /// Waits for a locked vault as long as ssh does.
-  private mutating func openedAgent() throws -> AgentClient {
+  private func openedAgent() throws -> AgentClient {
     context.questions = .notAtTerminal
     context.reason = "age wants to decrypt a file."
     do { return try context.keyAgent() } catch {
       guard let failure = Failure.of(error), failure.status == .locked else { throw error }
-      _ = try age.send(["msg"], "the vault is locked: 'coffer unlock' elsewhere within 20 s")
+      try age.send(["msg"], "the vault is locked: 'coffer unlock' elsewhere within 20 s")
       let end = ContinuousClock.now + .seconds(20)
       while ContinuousClock.now < end {
         if let agent = try context.agent() { return agent }
@@ -187,8 +189,7 @@ enum AgePluginIdentity {
   static func recipient(of text: String) throws -> String { try self.text(text, prefix, recipients) }
 
   private static func text(_ text: String, _ from: String, _ to: String) throws -> String {
-    let given = try text.utf8Span.span.bytes.withUnsafeBytes { try SecretBytes(copying: $0) }
-    guard let point = try SecretBech32.decode(given, prefix: from), point.count == 32 else {
+    guard let point = try SecretBech32.decode(AgeStanzas.form(text).bytes, prefix: from), point.count == 32 else {
       throw Failure.usage("'\(Printable.line(text))' is not \(from)1…", try: "age-plugin-coffer new NAME prints one")
     }
     var letters: [UInt8] = []

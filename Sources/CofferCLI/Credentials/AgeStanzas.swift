@@ -14,7 +14,7 @@ struct AgeStanza {
 /// The stanzas of age's plugins on standard input and output. A file's key may be in one, so they are in guarded memory alone.
 ///
 /// Source: C2SP age, "Stanzas"; C2SP age-plugin, "Commands and responses".
-struct AgeStanzas: ~Copyable {
+final class AgeStanzas {
   /// Letters of a body's whole line; a shorter one, perhaps empty, is the last.
   private static let wholeLine = 64
   /// Lines of a body: a passphrase is the longest that Coffer takes.
@@ -23,12 +23,13 @@ struct AgeStanzas: ~Copyable {
   private static let longest = 1 << 16
 
   private var buffer: SecretBytes
-  private var start = 0, end = 0
+  /// What was read, and not yet taken.
+  private var rest = 0..<0
 
   init() throws { buffer = try SecretBytes(zeros: Self.longest) }
 
   /// Nil at the end.
-  mutating func next() throws -> AgeStanza? {
+  func next() throws -> AgeStanza? {
     guard let head = try line() else { return nil }
     guard let text = head.bytes.withUnsafeBytes({ PlainBytes.text($0) }), text.hasPrefix("-> ") else {
       throw Self.malformed("a line is not the beginning of a stanza")
@@ -44,14 +45,14 @@ struct AgeStanzas: ~Copyable {
   }
 
   /// Sends a command, and returns the answer to it.
-  mutating func send(_ words: [String], _ body: borrowing SecretBytes) throws -> AgeStanza {
+  @discardableResult func send(_ words: [String], _ body: borrowing SecretBytes) throws -> AgeStanza {
     try Self.write(words, body)
     guard let answer = try next() else { throw Self.malformed("age ended the conversation") }
     return answer
   }
 
-  mutating func send(_ words: [String], _ text: String) throws -> AgeStanza {
-    try send(words, text.utf8Span.span.bytes.withUnsafeBytes { try SecretBytes(copying: $0) })
+  @discardableResult func send(_ words: [String], _ text: String) throws -> AgeStanza {
+    try send(words, Self.form(text).bytes)
   }
 
   static func write(_ words: [String], _ body: borrowing SecretBytes) throws {
@@ -60,8 +61,7 @@ struct AgeStanzas: ~Copyable {
         "-> \(words.joined(separator: " "))\n".utf8.forEach(put)
         let step = wholeLine / 4 * 3
         for start in stride(from: 0, through: raw.count, by: step) {
-          let line = UnsafeRawBufferPointer(rebasing: raw[start..<min(start + step, raw.count)])
-          SecretBase64.encode(line) { if $0 != UInt8(ascii: "=") { put($0) } }
+          encode(UnsafeRawBufferPointer(rebasing: raw[start..<min(start + step, raw.count)]), put)
           put(0x0A)
         }
       }
@@ -69,10 +69,19 @@ struct AgeStanzas: ~Copyable {
     try Output.write(stanza)
   }
 
+  static func form(_ text: String) throws -> SecretForm {
+    SecretForm(try text.utf8Span.span.bytes.withUnsafeBytes { try SecretBytes(copying: $0) })
+  }
+
   static func base64(_ bytes: [UInt8]) -> String {
     var letters: [UInt8] = []
-    bytes.span.bytes.withUnsafeBytes { SecretBase64.encode($0) { if $0 != UInt8(ascii: "=") { letters.append($0) } } }
+    bytes.span.bytes.withUnsafeBytes { encode($0) { letters.append($0) } }
     return String(decoding: letters, as: UTF8.self)
+  }
+
+  /// Without padding.
+  private static func encode(_ raw: UnsafeRawBufferPointer, _ put: (UInt8) -> Void) {
+    SecretBase64.encode(raw) { if $0 != UInt8(ascii: "=") { put($0) } }
   }
 
   /// The bytes of Base64 without padding; nil for other text.
@@ -86,27 +95,24 @@ struct AgeStanzas: ~Copyable {
     return SecretForm(bytes)
   }
 
-  private mutating func line() throws -> SecretForm? {
+  private func line() throws -> SecretForm? {
     while true {
-      let (from, to) = (start, end)
-      if let newline = buffer.withUnsafeBytes({ raw in raw[from..<to].firstIndex(of: 0x0A) }) {
-        start = newline + 1
+      let rest = rest
+      if let newline = buffer.withUnsafeBytes({ $0[rest].firstIndex(of: 0x0A) }) {
+        self.rest = newline + 1..<rest.upperBound
         return try buffer.withUnsafeBytes {
-          SecretForm(try SecretBytes(copying: UnsafeRawBufferPointer(rebasing: $0[from..<newline])))
+          SecretForm(try SecretBytes(copying: UnsafeRawBufferPointer(rebasing: $0[rest.lowerBound..<newline])))
         }
       }
-      buffer.withUnsafeMutableBytes { raw in
-        if from > 0 { raw.copyMemory(from: UnsafeRawBufferPointer(rebasing: raw[from..<to])) }
-      }
-      (start, end) = (0, to - from)
-      let (have, room) = (end, buffer.count - end)
+      let have = rest.count, room = Self.longest - have
       guard room > 0 else { throw Self.malformed("a line is longer than \(Self.longest) bytes") }
       let got = buffer.withUnsafeMutableBytes { raw in
-        SecretReader.readOnce(STDIN_FILENO, raw.baseAddress.map { $0 + have }, room)
+        raw.copyMemory(from: UnsafeRawBufferPointer(rebasing: raw[rest]))
+        return SecretReader.readOnce(STDIN_FILENO, raw.baseAddress.map { $0 + have }, room)
       }
       guard got >= 0 else { throw StoreError(errno: errno, "read age's request", place: "standard input") }
       if got == 0 { return nil }
-      end += got
+      self.rest = 0..<have + got
     }
   }
 

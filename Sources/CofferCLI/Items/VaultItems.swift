@@ -38,12 +38,12 @@ final class VaultItems {
   }
 
   func get(_ name: ItemName) throws -> SecretForm? {
-    do { return try ask(Calls.get, name) } catch let error as StoreError where [.expired, .refused].contains(error.kind) {
-      let isExpired = error.kind == .expired
-      guard try isExpired || item(name)?.metadata.isWithheld == true else { throw error }
+    do { return try ask(Calls.get, name) } catch let error as StoreError
+      where error.kind == .expired || error.remedy == .leaveWithholding
+    {
       throw StoreError(
         error.kind, error.what, key: error.key, place: error.place,
-        cure: isExpired
+        cure: error.kind == .expired
           ? "coffer set stores a fresh value, \(CommandText.item("edit", name)) --expires never keeps this one"
           : "\(CommandText.item("get", name)) --reveal, with a secret of the vault")
     }

@@ -18,8 +18,6 @@ final class SSHConversation {
   /// A silent program may keep its connection: ssh does for a session.
   private static let silence = Duration.seconds(3600)
   private static let wholeMessage = Duration.seconds(10)
-  /// Milliseconds between looks at an open question.
-  private static let look: Int32 = 100
 
   init(_ face: SSHFace, _ socket: borrowing LocalSocket, _ mark: Connections.Mark) {
     (self.face, self.mark, descriptor) = (face, mark, socket.descriptor)
@@ -86,19 +84,16 @@ final class SSHConversation {
 
   /// Source: OpenSSH's PROTOCOL.agent, section 1. The agent checks the signatures, at each use.
   private func bind(_ binding: SessionBinding?) -> Bool {
-    guard let binding, bindings.allSatisfy(\.isForwarding) else {
-      isMisbound = true
-      return false
-    }
-    if let known = bindings.first(where: { $0.sessionID == binding.sessionID }) {
-      // A session has one server.
-      isMisbound = isMisbound || known.hostKey != binding.hostKey
-      return known.hostKey == binding.hostKey
-    }
-    guard bindings.count < KeyLimits.mostBindings else {
-      isMisbound = true
-      return false
-    }
+    let isSound = binding.map(record) ?? false
+    isMisbound = isMisbound || !isSound
+    return isSound
+  }
+
+  private func record(_ binding: SessionBinding) -> Bool {
+    guard bindings.allSatisfy(\.isForwarding) else { return false }
+    // A session has one server.
+    if let known = bindings.first(where: { $0.sessionID == binding.sessionID }) { return known.hostKey == binding.hostKey }
+    guard bindings.count < KeyLimits.mostBindings else { return false }
     bindings.append(binding)
     return true
   }
@@ -114,16 +109,16 @@ final class SSHConversation {
   private func list() throws(StoreError) -> [KeyListing] {
     try checkBound()
     var keys: [KeyListing] = [], failure: StoreError?
-    for (number, vault) in face.settings.vaults.enumerated() {
-      do throws(StoreError) { keys += try offered(of: vault, number) } catch { failure = failure ?? error }
+    for waits in face.waits {
+      do throws(StoreError) { keys += try offered(of: waits) } catch { failure = failure ?? error }
     }
     // Without a key, a program would go on as if there were none.
     if let failure, keys.isEmpty { throw failure }
     return keys
   }
 
-  private func offered(of vault: SSHVault, _ number: Int) throws(StoreError) -> [KeyListing] {
-    let all = try unlocked(number) { () throws(StoreError) in try vault.client.ask(Calls.keys, bindings) }
+  private func offered(of waits: UnlockWaits) throws(StoreError) -> [KeyListing] {
+    let all = try unlocked(waits) { (vault) throws(StoreError) in try vault.client.ask(Calls.keys, bindings) }
     guard let names = face.settings.keys else { return all }
     return all.filter { names.contains($0.comment) }
   }
@@ -132,12 +127,12 @@ final class SSHConversation {
     try checkBound()
     let use = KeyUse(blob: blob, work: .sign(data, flags: flags), bindings: bindings, asker: asker)
     var failure: StoreError?
-    for (number, vault) in face.settings.vaults.enumerated() {
+    for waits in face.waits {
       do throws(StoreError) {
         if face.settings.keys != nil {
-          guard try offered(of: vault, number).contains(where: { $0.blob == blob }) else { continue }
+          guard try offered(of: waits).contains(where: { $0.blob == blob }) else { continue }
         }
-        let signature = try unlocked(number) { () throws(StoreError) in try result(of: use, vault) }
+        let signature = try unlocked(waits) { (vault) throws(StoreError) in try result(of: use, vault) }
         return signature.bytes.withUnsafeBytes { SSHAnswer.signature($0) }
       } catch {
         // The vault that has the key says more than the others.
@@ -151,7 +146,7 @@ final class SSHConversation {
   private func add(_ fields: UnsafeRawBufferPointer, isConstrained: Bool) throws(StoreError) {
     try checkTakesKeys()
     let addition = KeyAddition.loaded(SecretForm(try .copy(of: fields)), isConstrained: isConstrained)
-    _ = try unlocked(0) { () throws(StoreError) in try face.settings.vaults[0].client.ask(Calls.put, addition) }
+    _ = try unlocked(face.waits[0]) { (vault) throws(StoreError) in try vault.client.ask(Calls.put, addition) }
   }
 
   private func drop(_ blob: KeyBlob?) throws(StoreError) -> UInt64 {
@@ -160,7 +155,7 @@ final class SSHConversation {
     for vault in face.settings.vaults {
       do throws(StoreError) { count += try vault.client.ask(Calls.drop, blob).first ?? 0 } catch {
         // Nothing is offered without a vault.
-        if !Self.waits(for: error), error.kind != .notFound { failure = failure ?? error }
+        if !error.isOfLock, error.kind != .notFound { failure = failure ?? error }
       }
     }
     if let failure { throw failure }
@@ -175,29 +170,10 @@ final class SSHConversation {
 
   // MARK: Waiting
 
-  private static func waits(for error: StoreError) -> Bool { error.kind == .locked || error.kind == .noAgent }
-
-  /// Does `body`; while the vault is locked, it waits, as long as the program does.
-  private func unlocked<Result>(_ number: Int, _ body: () throws(StoreError) -> Result) throws(StoreError) -> Result {
-    let waits = face.waits[number]
-    var wait: UnlockWaits.Wait?
-    var isUnlocked = false
-    defer { if let wait { waits.end(wait, isUnlocked: isUnlocked) } }
-    while true {
-      do throws(StoreError) {
-        let result = try body()
-        isUnlocked = true
-        return result
-      } catch {
-        guard Self.waits(for: error) else {
-          isUnlocked = true
-          throw error
-        }
-        if wait == nil { wait = waits.begin() }
-        guard var current = wait, !isDeserted, try waits.goOn(&current, tell: tellLocked) else { throw error }
-        wait = current
-      }
-    }
+  private func unlocked<Result>(
+    _ waits: UnlockWaits, _ body: (SSHVault) throws(StoreError) -> Result
+  ) throws(StoreError) -> Result {
+    try waits.unlocked(isDeserted: { isDeserted }, tell: tellLocked) { () throws(StoreError) in try body(waits.vault) }
   }
 
   private func tellLocked(_ left: Duration) {
@@ -211,39 +187,24 @@ final class SSHConversation {
 
   /// Uses a key. If the agent has a question, its answer is awaited.
   private func result(of use: KeyUse, _ vault: SSHVault) throws(StoreError) -> SecretForm {
-    var use = use
-    var asking: Asking?, wasAsked = false, end: (here: ContinuousClock.Instant, elsewhere: ContinuousClock.Instant)?
+    var use = use, asking: Asking?
     while true {
-      let question: KeyQuestion
       switch try vault.client.ask(Calls.use, use).first {
       case .done(let result)?: return result
-      case .asks(let asked)?: question = asked
-      case nil: throw StoreError(.notFound, "the agent gives no answer", cure: "try again")
-      }
-      use.ticket = question.ticket
-      let ends = end ?? (here: .now + .seconds(Int64(question.left)), elsewhere: .now + face.settings.patience)
-      end = ends
-      if !wasAsked {
-        asking = try Asking.begin(question, by: vault, asker: asker, isForwarded: isForwarded, face.places)
-        wasAsked = asking != nil
-      }
-      guard !isDeserted else {
-        try vault.client.allow(.no(question.ticket))
-        throw StoreError(.closed, "the program has gone", cure: "try again")
-      }
-      let isOpen = asking?.isOpen ?? false
-      guard (isOpen ? ends.here : ends.elsewhere) > .now else {
-        throw StoreError(.refused, "nobody has answered in time: \(question.sentence)", cure: "coffer ssh allow answers")
-      }
-      if let approval = try asking?.answer(within: Self.look) {
-        asking = nil
-        do throws(StoreError) { try vault.client.allow(approval) } catch {
-          // It is asked again, as long as the question lives.
-          guard error.kind == .wrongSecret else { throw error }
-          wasAsked = false
+      case .asks(let question)?:
+        use.ticket = question.ticket
+        guard !isDeserted else {
+          try vault.client.allow(.no(question.ticket))
+          throw StoreError(.closed, "the program has gone", cure: "try again")
         }
-      } else if !isOpen {
-        DetachedThread.sleep(UInt64(Self.look) * 1_000_000)
+        // A terminal here says nothing about who asks from elsewhere.
+        let open =
+          asking
+          ?? Asking(
+            question, by: vault, asker: isForwarded ? 0 : asker, patience: face.settings.patience, face.places)
+        asking = open
+        try open.goOn()
+      case nil: throw StoreError(.notFound, "the agent gives no answer", cure: "try again")
       }
     }
   }

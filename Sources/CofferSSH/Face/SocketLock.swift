@@ -30,7 +30,7 @@ final class SocketLock: Sendable {
     let given = try SecretBytes.copy(of: raw)
     return failures.withLock { failures in
       guard isLocked else { return false }
-      if matches(given) {
+      if passphrase.withLock({ $0?.isEqual(to: given) ?? false }) {
         failures = 0
         passphrase.withLock { $0 = nil }
         return true
@@ -38,15 +38,6 @@ final class SocketLock: Sendable {
       failures = min(failures + 1, Self.most)
       DetachedThread.sleep(failures * Self.step)
       return false
-    }
-  }
-
-  private func matches(_ given: borrowing SecretBytes) -> Bool {
-    passphrase.withLock { kept in
-      switch kept {
-      case .some(let kept): kept.isEqual(to: given)
-      case .none: false
-      }
     }
   }
 }

@@ -43,7 +43,8 @@ struct AskerTerminal: ~Copyable {
   }
 
   deinit {
-    restore()
+    var before = settings
+    tcsetattr(descriptor, TCSANOW, &before)
     close(descriptor)
   }
 
@@ -65,11 +66,6 @@ struct AskerTerminal: ~Copyable {
     quiet.c_lflag &= ~tcflag_t(ECHO)
     if isSecret { tcsetattr(descriptor, TCSANOW, &quiet) }
     write(text)
-  }
-
-  private func restore() {
-    var before = settings
-    tcsetattr(descriptor, TCSANOW, &before)
   }
 
   /// Waits for a part of a second.

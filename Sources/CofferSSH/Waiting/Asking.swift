@@ -6,7 +6,7 @@ internal import Synchronization
 /// Puts a question about a key to a person: by the prompt program, else at the terminal of the program that asks. Otherwise
 /// `coffer ssh allow` answers it.
 final class Asking {
-  /// Places where questions are asked, one at a time each: several windows, or lines, cannot be told apart.
+  /// Where questions are asked, one at a time each: several windows, or lines, cannot be told apart.
   final class Places: Sendable {
     private let taken = Mutex<Set<UInt64>>([])
     fileprivate func take(_ place: UInt64) -> Bool { taken.withLock { $0.insert(place).inserted } }
@@ -14,54 +14,68 @@ final class Asking {
   }
 
   private let question: KeyQuestion
+  private let vault: SSHVault
+  /// 0 if it has no terminal here.
+  private let asker: UInt32
   private let places: Places
-  private let place: UInt64
+  /// The end of the wait for a person who sees the question, and for another one.
+  private let endHere: ContinuousClock.Instant, endElsewhere: ContinuousClock.Instant
+  private var place: UInt64?
   private var program: StartedProcess?
   private var terminal: AskerTerminal?
 
-  /// No terminal has this number.
+  /// Of the prompt program; no terminal has this number.
   private static let window = UInt64.max
+  /// Milliseconds between looks at the question.
+  private static let look: Int32 = 100
 
-  private init(_ question: KeyQuestion, _ places: Places, _ place: UInt64) {
-    (self.question, self.places, self.place) = (question, places, place)
+  init(_ question: KeyQuestion, by vault: SSHVault, asker: UInt32, patience: Duration, _ places: Places) {
+    (self.question, self.vault, self.asker, self.places) = (question, vault, asker, places)
+    (endHere, endElsewhere) = (.now + .seconds(Int64(question.left)), .now + patience)
   }
 
-  /// Asks; nil if nobody can be asked now.
-  static func begin(
-    _ question: KeyQuestion, by vault: SSHVault, asker: UInt32, isForwarded: Bool, _ places: Places
-  ) throws(StoreError) -> Asking? {
-    if let start = vault.startAsking {
-      guard places.take(window) else { return nil }
-      let asking = Asking(question, places, window)
-      asking.program = StartedProcess(try start(question.ticket))
-      return asking
+  deinit { if let place { places.leave(place) } }
+
+  /// Waits for a moment, and gives the agent an answer from the terminal. A program gives its own.
+  ///
+  /// - Throws: `.refused` once the time is over.
+  func goOn() throws(StoreError) {
+    if place == nil { try ask() }
+    guard (program != nil || terminal != nil ? endHere : endElsewhere) > .now else {
+      throw StoreError(.refused, "nobody has answered in time: \(question.sentence)", cure: "coffer ssh allow answers")
     }
-    // A terminal here says nothing about who asks from elsewhere.
-    guard !isForwarded, let terminal = AskerTerminal(of: asker), places.take(terminal.device) else { return nil }
-    let asking = Asking(question, places, terminal.device)
-    terminal.ask("coffer: \(question.sentence) \(question.choices)? ", isSecret: question.needsPassphrase)
-    asking.terminal = consume terminal
-    return asking
-  }
-
-  deinit { places.leave(place) }
-
-  /// Whether a person still sees the question.
-  var isOpen: Bool { program != nil || terminal != nil }
-
-  /// Waits for a moment; an answer that was given here. A program gives it to the agent itself.
-  func answer(within milliseconds: Int32) throws(StoreError) -> KeyApproval? {
-    switch try terminal?.reply(within: milliseconds) {
+    switch try terminal?.reply(within: Self.look) {
     case .line(let line)?:
       if question.needsPassphrase { terminal?.write("\n") }
-      return question.approval(line)
+      terminal = nil
+      do throws(StoreError) { try vault.client.allow(question.approval(line)) } catch {
+        guard error.kind == .wrongSecret else { throw error }
+        askAgain()
+      }
     case .gone?: terminal = nil
     case .nothing?: break
     case nil:
-      DetachedThread.sleep(UInt64(milliseconds) * 1_000_000)
+      DetachedThread.sleep(UInt64(Self.look) * 1_000_000)
       // One that failed leaves the question open.
-      if program?.ended() != nil { program = nil }
+      if program?.hasEnded() == true { program = nil }
     }
-    return nil
+  }
+
+  private func askAgain() {
+    if let place { places.leave(place) }
+    place = nil
+  }
+
+  /// Where nobody is asked already.
+  private func ask() throws(StoreError) {
+    if let start = vault.startAsking {
+      guard places.take(Self.window) else { return }
+      place = Self.window
+      program = StartedProcess(try start(question.ticket))
+    } else if let terminal = AskerTerminal(of: asker), places.take(terminal.device) {
+      place = terminal.device
+      terminal.ask("coffer: \(question.sentence) \(question.choices)? ", isSecret: question.needsPassphrase)
+      self.terminal = consume terminal
+    }
   }
 }

@@ -23,20 +23,29 @@ extension KeyQuestion {
   }
 
   /// The answers that a line may give.
-  package var choices: String { needsPassphrase ? "The vault's passphrase" : "[o]nce, this [j]ob, 10 [m]inutes, [N]o" }
-
-  /// Ten minutes, for one answer to a whole rebase.
-  private static var shortTime: UInt32 { 600 }
+  package var choices: String { needsPassphrase ? "The vault's passphrase" : KeyApproval.Scope.choices }
 
   /// The approval that a typed line stands for.
   package func approval(_ line: consuming SecretBytes) -> KeyApproval {
     guard line.count > 0 else { return .no(ticket) }
     guard !needsPassphrase else { return .yes(ticket, .once, passphrase: SecretForm(line)) }
-    return switch line.withUnsafeBytes({ String(decoding: $0, as: UTF8.self) }).lowercased() {
-    case "o", "once": .yes(ticket, .once, passphrase: nil)
-    case "j", "job": .yes(ticket, .job, passphrase: nil)
-    case "m", "10m": .yes(ticket, .time(seconds: Self.shortTime), passphrase: nil)
-    default: .no(ticket)
+    let scope = KeyApproval.Scope(typed: line.withUnsafeBytes { String(decoding: $0, as: UTF8.self) })
+    return scope.map { .yes(ticket, $0, passphrase: nil) } ?? .no(ticket)
+  }
+}
+
+extension KeyApproval.Scope {
+  package static let choices = "[o]nce, this [j]ob, 10 [m]inutes, [N]o"
+  /// Ten minutes, for one answer to a whole rebase.
+  package static let shortTime: UInt32 = 600
+
+  /// That of one of ``choices``; nil for a no.
+  package init?(typed line: String) {
+    switch line.lowercased() {
+    case "o", "once": self = .once
+    case "j", "job": self = .job
+    case "m", "10m", "minutes": self = .time(seconds: Self.shortTime)
+    default: return nil
     }
   }
 }

@@ -6,14 +6,14 @@ package struct SSHVault: Sendable {
   package var client: AgentClient
   /// Whether a key file or a passphrase's file opens the vault without a question.
   package var hasOwnKey = false
-  /// Whether a program asks for the passphrase.
-  package var hasPrompt = false
   /// Starts a process that makes the agent unlock the vault, and asks a person only if allowed. It exits with 0 on success.
   /// Throws ``/CofferPlatform/StoreError/Kind/noVault`` if there is nothing to unlock.
   package var startUnlocking: @Sendable (_ mayAsk: Bool) throws(StoreError) -> Int32
   /// Starts a process that puts the question of a ticket to a person, and gives the answer to the agent; nil if no program
   /// asks.
   package var startAsking: (@Sendable (_ ticket: UInt64) throws(StoreError) -> Int32)?
+  /// It asks for the passphrase too.
+  var hasPrompt: Bool { startAsking != nil }
 
   package init(client: AgentClient, startUnlocking: @escaping @Sendable (_ mayAsk: Bool) throws(StoreError) -> Int32) {
     (self.client, self.startUnlocking) = (client, startUnlocking)
@@ -27,11 +27,9 @@ package struct SSHFaceSettings: Sendable {
   /// The comments of the keys that are offered; nil for all. Such a socket takes no other key.
   package var keys: Set<String>?
   /// How long a request waits for the vault, and a question for a person elsewhere.
-  package var patience = Self.usualPatience
+  package var patience = Duration.seconds(20)
   /// Called for each request that fails.
   package var note: @Sendable (StoreError) -> Void = { _ in }
-
-  package static let usualPatience = Duration.seconds(20)
 
   package init(vaults: [SSHVault]) { self.vaults = vaults }
 }

@@ -5,13 +5,6 @@ internal import Synchronization
 /// The requests that wait until a vault is unlocked: by this machine's own key, by a program that asks a person, or by
 /// `coffer unlock` elsewhere.
 final class UnlockWaits: Sendable {
-  /// One request's wait.
-  struct Wait {
-    let start: ContinuousClock.Instant, end: ContinuousClock.Instant
-    fileprivate var isTold = false
-    fileprivate var wasTried = false
-  }
-
   private struct State: ~Copyable {
     var attempt: StartedProcess?
     /// How many wait.
@@ -20,7 +13,7 @@ final class UnlockWaits: Sendable {
     var refusedUntil: ContinuousClock.Instant?
   }
 
-  private let vault: SSHVault
+  let vault: SSHVault
   private let patience: Duration
   private let state = Mutex(State())
 
@@ -35,60 +28,85 @@ final class UnlockWaits: Sendable {
   /// How many requests wait.
   var count: Int { state.withLock { $0.count } }
 
-  /// Nil if requests are refused now.
-  func begin() -> Wait? {
-    let now = ContinuousClock.now
-    return state.withLock { state in
-      guard state.refusedUntil.map({ $0 <= now }) ?? true else { return nil }
-      state.count += 1
-      return Wait(start: now, end: now + patience)
+  /// Does `body`, and while the vault is locked, does it again.
+  ///
+  /// - Parameters:
+  ///   - isDeserted: whether nobody needs the result any more.
+  ///   - tell: called once, when only a person can end the wait; gets the time left.
+  func unlocked<Result>(
+    isDeserted: () -> Bool, tell: (Duration) -> Void, _ body: () throws(StoreError) -> Result
+  ) throws(StoreError) -> Result {
+    var failure: StoreError
+    do throws(StoreError) { return try body() } catch {
+      guard error.isOfLock, begin() else { throw error }
+      failure = error
     }
+    let start = ContinuousClock.now, end = start + patience
+    var isUnlocked = false, wasTried = false, isTold = false
+    defer { finish(from: start, to: end, isUnlocked: isUnlocked) }
+    while !isDeserted(), end > .now {
+      if try !isTrying(&wasTried), !isTold {
+        isTold = true
+        tell(end - .now)
+      }
+      DetachedThread.sleep(Self.pause)
+      do throws(StoreError) {
+        let result = try body()
+        isUnlocked = true
+        return result
+      } catch {
+        failure = error
+        isUnlocked = !error.isOfLock
+        if isUnlocked { break }
+      }
+    }
+    throw failure
   }
 
-  /// Waits for a moment, after which the caller looks at the vault again; false at the end of the wait.
-  ///
-  /// - Parameter tell: called once, when only a person can end the wait.
-  /// - Throws: `.noVault` and other reasons why no attempt can succeed.
-  func goOn(_ wait: inout Wait, tell: (Duration) -> Void) throws(StoreError) -> Bool {
-    guard wait.end > .now else { return false }
-    if try !isTrying(&wait), !wait.isTold {
-      wait.isTold = true
-      tell(wait.end - .now)
+  /// False if requests are refused now.
+  private func begin() -> Bool {
+    state.withLock { state in
+      guard state.refusedUntil.map({ $0 <= .now }) ?? true else { return false }
+      state.count += 1
+      return true
     }
-    DetachedThread.sleep(Self.pause)
-    return true
   }
 
   /// Whether a process tries to unlock the vault; each wait takes part in one attempt.
-  private func isTrying(_ wait: inout Wait) throws(StoreError) -> Bool {
+  private func isTrying(_ wasTried: inout Bool) throws(StoreError) -> Bool {
     try state.withLock { (state) throws(StoreError) in
       if state.attempt != nil {
-        wait.wasTried = true
-        guard state.attempt?.ended() != nil else { return true }
+        wasTried = true
+        guard state.attempt?.hasEnded() == true else { return true }
         state.attempt = nil
         return false
       }
-      guard !wait.wasTried, vault.hasOwnKey || vault.hasPrompt else { return false }
-      wait.wasTried = true
+      guard !wasTried, vault.hasOwnKey || vault.hasPrompt else { return false }
+      wasTried = true
       state.attempt = StartedProcess(try vault.startUnlocking(vault.hasPrompt))
       return true
     }
   }
 
-  /// Ends a wait. Without another one, its attempt ends too.
-  func end(_ wait: Wait, isUnlocked: Bool) {
-    let unneeded = state.withLock { state -> StartedProcess? in
+  /// Without another wait, its attempt ends too.
+  private func finish(from start: ContinuousClock.Instant, to end: ContinuousClock.Instant, isUnlocked: Bool) {
+    // Its end is waited for outside of the lock.
+    _ = state.withLock { state -> StartedProcess? in
       state.count -= 1
       let now = ContinuousClock.now
       if isUnlocked {
         (state.vain, state.refusedUntil) = (0, nil)
-      } else if wait.end <= now, state.lastVain.map({ $0 <= wait.start }) ?? true {
+      } else if end <= now, state.lastVain.map({ $0 <= start }) ?? true {
         // Waits at the same time count as one.
         (state.vain, state.lastVain) = (state.vain + 1, now)
         if state.vain >= Self.mostVain { (state.vain, state.refusedUntil) = (0, now + Self.rest) }
       }
       return state.count == 0 || isUnlocked ? state.attempt.take() : nil
     }
-    _ = consume unneeded
   }
+}
+
+extension StoreError {
+  /// Whether an unlock ends it.
+  var isOfLock: Bool { kind == .locked || kind == .noAgent }
 }

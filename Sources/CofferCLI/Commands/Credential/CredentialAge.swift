@@ -40,10 +40,7 @@ struct CredentialAgeCommand: Command {
   }
 
   func perform(_ context: Context) throws {
-    if let agePlugin {
-      var plugin = try AgePlugin(context)
-      return try plugin.run { if agePlugin == .identity { try $0.decrypt() } else { try $0.encrypt() } }
-    }
+    if let agePlugin { return try AgePlugin(context).run(isIdentity: agePlugin == .identity) }
     let name = try ItemName(newKey: self.name ?? "")
     let metadata = ItemMetadata(attributes: ask.map { [ItemMetadata.useAsk: $0.rawValue] } ?? [:])
     let key: KeyAddition =

@@ -21,11 +21,8 @@ struct KeyRules: ParsableArguments {
 
   var isEmpty: Bool { uses.isEmpty && ask == nil }
 
-  /// That of a new key.
-  func metadata(label: String?) throws -> ItemMetadata { try changed(ItemMetadata(label: label ?? ""), readingHosts: false) }
-
   /// - Parameter readsHosts: whether host keys are read without new rules.
-  func changed(_ metadata: ItemMetadata, readingHosts readsHosts: Bool) throws -> ItemMetadata {
+  func changed(_ metadata: ItemMetadata, readingHosts readsHosts: Bool = false) throws -> ItemMetadata {
     var metadata = metadata
     if let ask { metadata.attributes[ItemMetadata.useAsk] = ask.rawValue }
     let rules = uses.isEmpty ? metadata.rules : uses.filter { !$0.isEmpty }

@@ -2,6 +2,7 @@ internal import ArgumentParser
 internal import Coffer
 internal import CofferAgent
 internal import CofferPlatform
+internal import CofferSSH
 internal import CofferStorage
 internal import CofferTerminal
 internal import CofferVault
@@ -25,60 +26,50 @@ struct SSHAddCommand: Command {
 
   func perform(_ context: Context) throws {
     let path = FilePath(file)
-    let (name, metadata) = (try ItemName(newKey: name ?? path.lastName ?? file), try rules.metadata(label: label))
+    let (name, metadata) = (
+      try ItemName(newKey: name ?? path.lastName ?? file), try rules.changed(ItemMetadata(label: label ?? ""))
+    )
     guard FileFacts.exists(path) else {
       throw StoreError(.notFound, "there is no such file", place: file, cure: "the key's file, without .pub")
     }
     let agent = try context.keyAgent()
-    let keys = AddedKeys(agent: agent, name: name, metadata: metadata)
-    try SSHAdd(file: path, context).run(keys.take)
-    guard let line = keys.publicLine else {
+    var publicLine: String?
+    try SSHAdd.run(path, context) { fields in
+      guard let (line, expires) = try Self.certificate(in: fields, comment: name.description) else {
+        publicLine = try agent.put(.key(SecretForm(fields), name, metadata))
+        return
+      }
+      guard publicLine != nil, expires.map({ $0 > Date() }) ?? true else { return }
+      let text = try line.utf8Span.span.bytes.withUnsafeBytes { try SecretBytes(copying: $0) }
+      let form = SecretForm(text, metadata: ItemMetadata(contentType: "text/plain", expires: expires))
+      _ = try agent.set(form, for: name.field(named: "certificate"), if: .always, keeping: nil)
+    }
+    guard let publicLine else {
       throw StoreError(
         .undecodable(stored: "another format"), "ssh-add did not read a key", place: file, cure: "see its message above")
     }
-    try Output.line(line)
+    try Output.line(publicLine)
     metadata.tellUses(context)
   }
-}
 
-/// A key that ssh-add sends, and its certificate.
-private final class AddedKeys {
-  private let agent: AgentClient, name: ItemName, metadata: ItemMetadata
-  private(set) var publicLine: String?
-
-  init(agent: AgentClient, name: ItemName, metadata: ItemMetadata) {
-    (self.agent, self.name, self.metadata) = (agent, name, metadata)
-  }
-
-  /// - Parameter fields: those of a request to add an identity. Source: RFC 9987; OpenSSH's PROTOCOL.certkeys.
-  func take(_ fields: consuming SecretBytes) throws {
-    let certificate = try fields.withUnsafeBytes { raw -> (line: String, expires: Date?)? in
+  /// Nil for a key without one. Source: OpenSSH's PROTOCOL.certkeys.
+  private static func certificate(
+    in fields: borrowing SecretBytes, comment: String
+  ) throws -> (line: String, expires: Date?)? {
+    try fields.withUnsafeBytes { raw in
       var reader = SSHReader(raw)
       guard try reader.text().hasSuffix("-cert-v01@openssh.com") else { return nil }
-      return try PublicHalf.certificate(Array(reader.string()), comment: name.description)
+      return try PublicHalf.certificate(Array(reader.string()), comment: comment)
     }
-    guard let (line, expires) = certificate else {
-      publicLine = try agent.put(.key(SecretForm(fields), name, metadata))
-      return
-    }
-    guard publicLine != nil, expires.map({ $0 > Date() }) ?? true else { return }
-    let text = try line.utf8Span.span.bytes.withUnsafeBytes { try SecretBytes(copying: $0) }
-    let form = SecretForm(text, metadata: ItemMetadata(contentType: "text/plain", expires: expires))
-    _ = try agent.set(form, for: name.field(named: "certificate"), if: .always, keeping: nil)
   }
 }
 
 /// A run of ssh-add against a socket that only it can use.
-private struct SSHAdd {
-  private let file: FilePath
-  private let places: Places
-
-  init(file: FilePath, _ context: Context) { (self.file, places) = (file, context.places) }
-
-  /// Hands each key to `take`.
-  func run(_ take: (consuming SecretBytes) throws -> Void) throws {
+private enum SSHAdd {
+  /// - Parameter take: gets the fields of each key that it sends.
+  static func run(_ file: FilePath, _ context: Context, _ take: (consuming SecretBytes) throws -> Void) throws {
     // A killed command's folder is removed by the next one.
-    let folder = try MemoryFolder(places)
+    let folder = try MemoryFolder(context.places)
     defer { folder.wipe() }
     let socket = folder.path.appending("socket")
     let listening = socket.withPlatformString { coffer_local_listen($0, 1) }
@@ -90,10 +81,7 @@ private struct SSHAdd {
     let child = try Child(program, ["ssh-add", "-q", "--", ByteWord(file.string)], .inherited(variables))
       .start { Executable.failure("ssh-add", $0) }
     do {
-      if let connection = try accept(listening, from: child) {
-        defer { close(connection) }
-        try serve(connection, take)
-      }
+      if let connection = try accept(listening, from: child) { try AddedKeys.take(from: connection, take) }
     } catch {
       kill(child, SIGTERM)
       Ending.discard(child)
@@ -103,7 +91,7 @@ private struct SSHAdd {
   }
 
   /// Nil if the child ends first.
-  private func accept(_ listening: Int32, from child: pid_t) throws -> Int32? {
+  private static func accept(_ listening: Int32, from child: pid_t) throws -> Int32? {
     while true {
       var waiting = pollfd(fd: listening, events: Int16(POLLIN), revents: 0)
       if poll(&waiting, 1, 50) > 0, case let accepted = coffer_accept(listening), accepted >= 0 {
@@ -113,35 +101,5 @@ private struct SSHAdd {
       var facts = siginfo_t()
       if waitid(P_PID, id_t(child), &facts, WEXITED | WNOHANG | WNOWAIT) == 0, facts.si_signo == SIGCHLD { return nil }
     }
-  }
-
-  /// Source: RFC 9987, the numbers of messages.
-  private func serve(_ connection: Int32, _ take: (consuming SecretBytes) throws -> Void) throws {
-    let (failure, success, addIdentity): (UInt8, UInt8, UInt8) = (5, 6, 17)
-    while let head = try read(4, from: connection) {
-      let count = head.withUnsafeBytes { UInt32(bigEndian: $0.loadUnaligned(as: UInt32.self)) }
-      guard 1...UInt32(KeyLimits.mostBytes) ~= count, let body = try read(Int(count), from: connection) else { return }
-      var answer = failure
-      if body.withUnsafeBytes({ $0[0] }) == addIdentity {
-        try take(body.suffix(body.count - 1))
-        answer = success
-      }
-      let reply = [0, 0, 0, 1, answer]
-      try reply.span.bytes.withUnsafeBytes { raw in try Output.put(raw, to: connection) }
-    }
-  }
-
-  /// Nil at the end of the connection.
-  private func read(_ count: Int, from connection: Int32) throws -> SecretBytes? {
-    var bytes = try SecretBytes(zeros: count), have = 0
-    while have < count {
-      let start = have
-      let got = bytes.withUnsafeMutableBytes { raw in
-        SecretReader.readOnce(connection, raw.baseAddress.map { $0 + start }, count - start)
-      }
-      guard got > 0 else { return nil }
-      have += got
-    }
-    return bytes
   }
 }

@@ -2,6 +2,7 @@ internal import ArgumentParser
 internal import Coffer
 internal import CofferAgent
 internal import CofferPlatform
+internal import CofferSSH
 internal import CofferStorage
 internal import CofferTerminal
 internal import CofferVault
@@ -30,7 +31,7 @@ struct SSHAllowCommand: Command {
     guard let key else { return try answer(context) }
     let agent = try context.keyAgent()
     let item = try ItemWords(service: key, account: nil).item(in: context.items())
-    let seconds = UInt32(clamping: time?.duration.components.seconds ?? 600)
+    let seconds = time.map { UInt32(clamping: $0.duration.components.seconds) } ?? KeyApproval.Scope.shortTime
     try approve(agent, item.metadata.asking == KeyRules.Asking.passphrase.rawValue, context) {
       .ahead(item.name, seconds: seconds, passphrase: $0)
     }
@@ -41,9 +42,7 @@ struct SSHAllowCommand: Command {
     guard let agent = try context.agent() else {
       throw StoreError(.locked, "the vault is locked, so no key is in use", cure: "coffer unlock")
     }
-    let questions = try agent.ask(Calls.uses, 0).compactMap { entry -> KeyQuestion? in
-      if case .question(let question) = entry { question } else { nil }
-    }
+    let questions = try agent.questions()
     guard !questions.isEmpty else { return context.told("there is no open question") }
     let rows = questions.enumerated().map { number, question in
       ["\(number + 1)", question.asker, question.use, "\(question.left) s left"]
@@ -53,20 +52,12 @@ struct SSHAllowCommand: Command {
       throw Failure.usage("only a person can answer", try: "coffer ssh allow at a terminal")
     }
     for (number, question) in questions.enumerated() {
-      let text = "Allow \(number + 1)? [o]nce, \(question.way.isEmpty ? "this [j]ob, " : "")10 [m]inutes, [N]o: "
-      let answer = try terminal.line(text).lowercased()
-      let scope: KeyApproval.Scope? =
-        switch answer {
-        case "o", "once": .once
-        case "j", "job": .job
-        case "m", "minutes": .time(seconds: 600)
-        default: nil
-        }
-      guard let scope else {
+      let answer = try terminal.line("Allow \(number + 1)? \(KeyApproval.Scope.choices): ")
+      if let scope = KeyApproval.Scope(typed: answer) {
+        try approve(agent, question.needsPassphrase, context) { .yes(question.ticket, scope, passphrase: $0) }
+      } else {
         try agent.allow(.no(question.ticket))
-        continue
       }
-      try approve(agent, question.needsPassphrase, context) { .yes(question.ticket, scope, passphrase: $0) }
     }
   }
 
@@ -86,9 +77,16 @@ struct SSHAllowCommand: Command {
   }
 }
 
+extension AgentClient {
+  /// Those that wait for a person.
+  func questions() throws(StoreError) -> [KeyQuestion] {
+    try ask(Calls.uses, 0).compactMap { if case .question(let question) = $0 { question } else { nil } }
+  }
+}
+
 extension KeyQuestion {
   /// The way of a forwarded use, or the program.
-  var asker: String {
+  fileprivate var asker: String {
     guard way.isEmpty else { return way }
     return program.isEmpty ? "an unknown program" : "\(program) (\(process))"
   }

@@ -47,7 +47,9 @@ struct SSHInstallCommand: Command {
     let config = try UserFolders().config
     let units = config.appending("systemd").appending("user")
     let words = [try SecondProcess.path(), "ssh", "run", "--quiet"] + waiting.words
-    let variables = try AgentPlaces.allVariables(context)
+    let service = SystemdUnit(
+      description: "Coffer for ssh: lets this user's programs use the vault's keys", words: words,
+      variables: try AgentPlaces.allVariables(context))
     return [
       ServiceFile(
         units.appending("\(Self.unit).socket"),
@@ -64,7 +66,7 @@ struct SSHInstallCommand: Command {
         WantedBy=sockets.target
 
         """),
-      ServiceFile(units.appending("\(Self.unit).service"), SystemdUnit(ssh: words, variables: variables).text),
+      ServiceFile(units.appending("\(Self.unit).service"), service.text),
       ServiceFile(
         config.appending("environment.d").appending("60-\(Self.unit).conf"),
         """

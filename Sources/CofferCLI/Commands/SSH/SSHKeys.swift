@@ -14,13 +14,13 @@ struct SSHNewCommand: Command {
       of a namespace (sign:git), certificates (ca), and anything else (other). The host's keys are taken from known_hosts now.
       """)
 
-  @Argument(help: .newKey) var name: String
+  @Argument(help: "The new item's name, as for coffer set.") var name: String
   @OptionGroup var rules: KeyRules
   @Option(help: ArgumentHelp("A label, which is also the key's comment.", valueName: "text")) var label: String?
   @OptionGroup var options: CommonOptions
 
   func perform(_ context: Context) throws {
-    let (name, metadata) = (try ItemName(newKey: name), try rules.metadata(label: label))
+    let (name, metadata) = (try ItemName(newKey: name), try rules.changed(ItemMetadata(label: label ?? "")))
     try Output.line(context.keyAgent().put(.newKey(name, metadata)))
     metadata.tellUses(context)
   }
@@ -39,16 +39,16 @@ struct SSHListCommand: OpeningCommand {
     query.attributes = [ItemQuery.Attribute(ItemMetadata.use, "only")]
     let keys = try context.items().find(query).items()
     if options.json { return try Output.json(keys.map(Row.init)) }
-    let rows = keys.map { [$0.name.description, $0.metadata.publicKey, $0.metadata.uses(" "), $0.metadata.asking] }
-    guard Output.isTerminal else { return try Output.write(rows.map { Columns.tabs([$0]) + "\n" }.joined()) }
-    let cells = try keys.map { key in
-      [
-        Table.Cell(key.name.description), Table.Cell(try PublicHalf.fingerprint(of: key.metadata.publicKey)),
-        Table.Cell(key.metadata.uses(", ")), Table.Cell(key.metadata.asking),
-      ]
-    }
-    let columns: [Table.Column] = [.fixed("NAME"), .text("KEY"), .text("FOR"), .fixed("ASK", rank: 1)]
-    try Pager.show(Table(columns: columns, rows: cells, footer: counted(keys.count, "key")).text(.output))
+    try Table.show(
+      Table(
+        columns: [.fixed("NAME"), .text("KEY"), .text("FOR"), .fixed("ASK", rank: 1)],
+        rows: keys.map { key in
+          let (name, metadata) = (key.name.description, key.metadata)
+          return [name, try PublicHalf.fingerprint(of: metadata.publicKey), metadata.uses(", "), metadata.asking].map {
+            Table.Cell($0)
+          }
+        }, footer: counted(keys.count, "key")),
+      elsewhere: keys.map { [$0.name.description, $0.metadata.publicKey, $0.metadata.uses(" "), $0.metadata.asking] })
   }
 
   private struct Row: Encodable {
@@ -92,10 +92,6 @@ struct SSHEditCommand: OpeningCommand {
     try items.apply([.describe(found.name, as: metadata, if: found.isUnchanged, keeping: nil)])
     metadata.tellUses(context)
   }
-}
-
-extension ArgumentHelp {
-  fileprivate static var newKey: ArgumentHelp { ArgumentHelp("The new item's name, as for coffer set.", valueName: "name") }
 }
 
 extension ItemName {

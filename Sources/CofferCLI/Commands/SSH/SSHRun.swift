@@ -38,7 +38,7 @@ struct SSHRunCommand: Command {
     guard command.isEmpty else { return try run(with: face, context) }
     // Before there are threads, so that only this one takes signals.
     let held = HeldSignals([SIGINT, SIGTERM, SIGHUP])
-    let listener = try passedListener(context) ?? SSHListener(at: path(context))
+    let listener = try passedListener(context) ?? SSHListener(at: path(orNamed: SSHInstallCommand.socketName, context))
     context.note("answers ssh; export SSH_AUTH_SOCK=\(listener.path)")
     let service = Self.serve(face, listener)
     _ = held.wait()
@@ -52,8 +52,7 @@ struct SSHRunCommand: Command {
 
   private func run(with face: SSHFace, _ context: Context) throws {
     // Another one may run in the same folder.
-    let place = try socket.map { try path($0) } ?? context.places.run.appending("ssh-\(getpid()).sock")
-    let listener = try SSHListener(at: place)
+    let listener = try SSHListener(at: path(orNamed: "ssh-\(getpid()).sock", context))
     var environment = ChildEnvironment()
     try environment.set("SSH_AUTH_SOCK", listener.path.string)
     let waiting = Handover(listener)
@@ -66,13 +65,11 @@ struct SSHRunCommand: Command {
     ending.leave()
   }
 
-  private func path(_ given: String) throws -> FilePath {
-    try GivenPath.check(given)
-    return try TrustedPath.absolute(FilePath(given))
-  }
-
-  private func path(_ context: Context) throws -> FilePath {
-    try socket.map { try path($0) } ?? context.places.run.appending(SSHInstallCommand.socketName)
+  /// - Parameter name: of the socket in the folder of the agent's, if no path is given.
+  private func path(orNamed name: String, _ context: Context) throws -> FilePath {
+    guard let socket else { return context.places.run.appending(name) }
+    try GivenPath.check(socket)
+    return try TrustedPath.absolute(FilePath(socket))
   }
 
   /// The socket of a service manager; nil if none started this process. Source: sd_listen_fds(3).
@@ -80,7 +77,8 @@ struct SSHRunCommand: Command {
     guard ProcessEnvironment.value("LISTEN_PID") == "\(getpid())", ProcessEnvironment.value("LISTEN_FDS") == "1" else {
       return nil
     }
-    return try SSHListener(passed: SSHListener.firstPassed, path: path(context))
+    return try SSHListener(
+      passed: SSHListener.firstPassed, path: path(orNamed: SSHInstallCommand.socketName, context))
   }
 
   private func settings(_ context: Context) throws -> SSHFaceSettings {
@@ -89,11 +87,12 @@ struct SSHRunCommand: Command {
     }
     let others = try also.map { name in
       let place = try VaultPlace.given(VaultNames(context: context).place(name)).absolute()
-      let client = AgentClient(folder: context.places.run, vault: place, options: VaultOptions(pins: nil))
-      return vault(client, at: place, UnlockingStarter(prompt: waiting.prompt, vault: place, context))
+      return vault(
+        AgentClient(folder: context.places.run, vault: place, options: VaultOptions(pins: nil)), at: place,
+        UnlockingStarter(prompt: waiting.prompt, vault: place, context))
     }
-    let starter = UnlockingStarter(prompt: waiting.prompt, context)
-    var settings = SSHFaceSettings(vaults: [vault(client, at: context.places.vault, starter)] + others)
+    let own = vault(client, at: context.places.vault, UnlockingStarter(prompt: waiting.prompt, context))
+    var settings = SSHFaceSettings(vaults: [own] + others)
     if !key.isEmpty { settings.keys = Set(key) }
     if let patience = waiting.patience { settings.patience = patience.duration }
     let note = context.notes
@@ -106,7 +105,7 @@ struct SSHRunCommand: Command {
       try UnlockingStarter.check(place)
       return try starter.start(mayAsk: mayAsk)
     }
-    (vault.hasOwnKey, vault.hasPrompt) = (starter.hasOwnKey, starter.hasPrompt)
+    vault.hasOwnKey = starter.hasOwnKey
     guard starter.hasPrompt else { return vault }
     vault.startAsking = { (ticket) throws(StoreError) in try starter.start(["ssh", "answer", "\(ticket)"], mayAsk: true) }
     return vault
@@ -126,9 +125,7 @@ struct SSHAnswerCommand: Command {
     guard let client = try context.possibleAgent(), var program = Askpass.chosen(hasTerminal: false) else {
       throw Failure.usage("no program asks", try: "coffer ssh allow")
     }
-    let entries = try client.ask(Calls.uses, 0 as UInt64?)
-    let questions = entries.compactMap { if case .question(let question) = $0 { question } else { nil } }
-    guard let question = questions.first(where: { $0.ticket == ticket }) else {
+    guard let question = try client.questions().first(where: { $0.ticket == ticket }) else {
       throw StoreError(
         .notFound, "there is no such question", key: "\(ticket)", cure: "coffer ssh allow lists those that are open")
     }

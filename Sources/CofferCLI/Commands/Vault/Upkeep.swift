@@ -64,7 +64,7 @@ struct VaultLogCommand: OpeningCommand {
   func validate() throws { if let limit, limit < 1 { throw ValidationError("--limit takes a number of entries, 1 or more") } }
 
   func perform(_ context: Context) throws {
-    if uses { return try UseSheet(context, most: limit).show(json: options.json) }
+    if uses { return try UseSheet.show(most: limit, context) }
     let most = `internal` ? limit : nil
     var entries: [VaultLogEntry]
     let slots: [VaultStatus.Slot]

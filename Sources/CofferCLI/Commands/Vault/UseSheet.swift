@@ -4,33 +4,23 @@ internal import CofferTerminal
 internal import FoundationEssentials
 
 /// The log of uses of keys and values: the oldest row first, as they came.
-struct UseSheet {
-  private let rows: [UseRow]
-
+enum UseSheet {
   /// The newest rows, of a log whose chain holds.
-  init(_ context: Context, most: Int?) throws {
-    rows = try context.keyAgent().ask(Calls.uses, most.map { UInt64(clamping: $0) })
+  static func show(most: Int?, _ context: Context) throws {
+    let rows = try context.keyAgent().ask(Calls.uses, most.map { UInt64(clamping: $0) })
       .compactMap { entry -> UseRow? in if case .row(let row) = entry { row } else { nil } }
-  }
-
-  func show(json: Bool) throws {
-    if json { return try Output.json(rows.map(Row.init)) }
-    guard Output.isTerminal else {
-      return try Output.write(rows.map { Columns.tabs([Self.cells($0, Moment.text($0.time))]) + "\n" }.joined())
-    }
+    if context.json { return try Output.json(rows.map(Row.init)) }
     let time = LocalTime()
-    let cells = rows.map { row in Self.cells(row, time.second(row.time)).map { Table.Cell($0) } }
-    let columns: [Table.Column] = [
-      .number(""), .fixed(""), .fixed(""), .text(""), .text("", rank: 1), .fixed("", rank: 2), .text(""),
-    ]
-    let count = rows.isEmpty ? "no uses" : counted(rows.count, "row")
-    try Pager.show(Table(columns: columns, rows: cells, footer: count).text(.output))
+    try Table.show(
+      Table(
+        columns: [.number(""), .fixed(""), .fixed(""), .text(""), .text("", rank: 1), .fixed("", rank: 2), .text("")],
+        rows: rows.map { row in cells(row, time.second(row.time)).map { Table.Cell($0) } },
+        footer: rows.isEmpty ? "no uses" : counted(rows.count, "row")),
+      elsewhere: rows.map { cells($0, Moment.text($0.time)) })
   }
 
   private static func cells(_ row: UseRow, _ time: String) -> [String] {
-    [
-      "\(row.number)", time, "\(row.kind)", row.name, row.program, row.process > 0 ? "\(row.process)" : "", text(of: row),
-    ]
+    ["\(row.number)", time, "\(row.kind)", row.name, row.program, row.process > 0 ? "\(row.process)" : "", text(of: row)]
   }
 
   private static func text(of row: UseRow) -> String {
