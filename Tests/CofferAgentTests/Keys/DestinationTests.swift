@@ -52,10 +52,8 @@ import Testing
     // Its own key under another's name, and another's key without that one's signature.
     #expect(try bench.names([other.bind(1)]).isEmpty)
     #expect(try refusal(other.login(blob, session: 1), blob, [other.bind(1)])?.contains("is not in its rules") == true)
-    #expect(
-      try bench.rows().last.map { [$0.kind.rawValue, $0.name, $0.hostKey] } == [
-        UseRow.Kind.refused.rawValue, "key", other.key.publicKey.fingerprint,
-      ])
+    let row = try #require(try bench.rows().last)
+    #expect((row.kind, row.name, row.hostKey) == (.refused, "key", other.key.publicKey.fingerprint))
     let stolen = try other.bind(1).with(hostKey: near.blob)
     #expect(kind { _ = try bench.list([stolen]) } == .refused)
     #expect(try refusal(near.login(blob, session: 1), blob, [stolen])?.contains("signature") == true)
