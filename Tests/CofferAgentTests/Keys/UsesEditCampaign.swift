@@ -113,9 +113,11 @@ import Testing
     let (scene, files) = (log.scene, log.states[2])
     let whole = Array(try scene.read().prefix { $0.kind != .cut })
     #expect(whole.count == 3 * uses + (isClosed ? 3 : 2))
-    let digits = try Array(#require(scene.attributes["coffer.uses.head"]))
+    let (anchored, attributes) = (try scene.anchor, try scene.attributes)
+    let digits = Array(try #require(attributes["coffer.uses.head"]))
     let head = try stride(from: 0, to: 64, by: 2).map { try #require(UInt8(String(digits[$0...($0 + 1)]), radix: 16)) }
-    let anchors = [(try #require(scene.anchor), head), (1, head), (0, [UInt8](repeating: 0, count: 32))]
+    let none = [UInt8](repeating: 0, count: 32)
+    let anchors: [(count: UInt64, head: [UInt8])] = [(try #require(anchored), head), (1, head), (0, none)]
     var (tampered, cut) = (0, 0)
     for number in 0..<count {
       let edited = edit(number % kinds, of: log.states, other: other.states[2], anchors: anchors, &random)
