@@ -5,7 +5,7 @@ import CofferPlatform
 enum Refusals {
   private static let kinds: [StoreError.Kind] = [
     .damaged, .tampered, .wrongSecret, .unfitSecret, .invalidName, .unsupported, .notAVault, .denied, .notFound, .ambiguous,
-    .conflict, .unencodable, .expired, .clockBehind,
+    .conflict, .unencodable, .expired, .clockBehind, .incomplete,
   ]
 
   static func unexplained(_ error: any Error) -> String? {

@@ -13,7 +13,8 @@ import CofferStorage
 /// The parts of a vault's file and of a pin with open seals, from a holder of the key or anyone.
 enum VaultParsers {
   static let all =
-    [header, sealedHeader, state, record, log, pin, page, credentials] + AgentParsers.all + KeyParsers.all + SSHParsers.all
+    [header, sealedHeader, state, record, log, pin, page, credentials] + AgentParsers.all + KeyParsers.all + KeyringParsers.all
+    + SSHParsers.all
 
   /// With a valid checksum.
   static let header = Parser("vault-header", longest: 2048, words: ["PVAULT\0\u{1}"]) { content in
