@@ -103,7 +103,7 @@ struct KeyClientTests {
     )
     try near.letIn(first)
     let inner = far.ssh().map { "'\($0)'" }.joined(separator: " ") + " echo in"
-    let words = ["coffer", "ssh", "run", "--"] + near.ssh("-A") + ["ssh-add -L | cut -d ' ' -f 3; " + inner]
+    let words = ["coffer", "ssh", "run", "--patience", "10m", "--"] + near.ssh("-A") + ["ssh-add -L | cut -d ' ' -f 3; " + inner]
     try far.letIn(never)
     let entered = try run(home, words)
     #expect(entered.status == 0 && entered.out == "asks\nnever\nin\n", "\(entered)")
