@@ -52,6 +52,8 @@ extension StoreError {
     case readMirror
 
     // The agent.
+    /// Do it without the agent, which withholds the key.
+    case leaveWithholding
     case startAgent
     case unlockAgent
     /// Lock the agent, and unlock the right vault.

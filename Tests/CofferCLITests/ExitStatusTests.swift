@@ -91,6 +91,7 @@ struct ExitStatusTests {
       .readMirror,
       "check that it can be reached, then try again; --vault mirror:FILE reads the copy that coffer vault mirror FILE made"
     ),
+    (.leaveWithholding, "the same command with --no-agent, and a secret of the vault"),
     (.startAgent, "coffer unlock starts one; or unlock the vault in this process"),
     (.unlockAgent, "coffer unlock, then try again"),
     (.relockAgent, "coffer lock, then unlock the vault that you expect"),

@@ -1,6 +1,8 @@
 import CofferAgent
 import CofferPlatform
+import CofferStorage
 import CofferTestSupport
+import CofferVault
 import Foundation
 import SystemPackage
 import Testing
@@ -127,6 +129,31 @@ import Testing
     #expect(connection.ask([17, 0]) == [5])
     #expect(connection.ask([19]) == [5])
     #expect(face.refused.allSatisfy { $0.kind == .refused })
+  }
+
+  @Test func `of 200 uses that need a person 64 wait undisturbed, and the others fail at once`() throws {
+    let face = try TestFace(patience: .seconds(600))
+    let name = try ItemName(service: "key")
+    let made = try face.client.ask(Calls.put, .newKey(name, ItemMetadata(attributes: ["coffer.use.ask": "always"])))
+    let blob = try #require(made.first.flatMap { Data(base64Encoded: String($0.split(separator: " ")[1])) })
+    func using(_ number: Int) throws -> RawConnection {
+      let hash = [UInt8](repeating: UInt8(number), count: 64)
+      let data = Array("SSHSIG".utf8) + string(Array("file".utf8)) + string([]) + string(Array("sha512".utf8)) + string(hash)
+      let connection = try face.connect()
+      connection.send(string([13] + string(Array(blob)) + string(data) + [0, 0, 0, 0]))
+      return connection
+    }
+    func open() throws -> Int { try face.client.ask(Calls.uses, 0).count }
+    let waiting = try (0..<64).map(using)
+    try eventually("64 wait") { try open() == 64 }
+    // Fewer at a time than the face takes connections.
+    for first in stride(from: 64, to: 200, by: 34) {
+      for connection in try (first..<first + 34).map(using) { #expect(connection.answer() == [5]) }
+    }
+    #expect(try open() == 64)
+    #expect(face.refused.map(\.what) == [String](repeating: "64 questions are open", count: 136))
+    try face.client.allow(.ahead(name, seconds: 600, passphrase: nil))
+    for connection in waiting { #expect(connection.answer()?.first == 14) }
   }
 
   // MARK: OpenSSH

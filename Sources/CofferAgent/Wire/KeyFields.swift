@@ -262,21 +262,24 @@ package struct KeyBlob: WireValue {
   }
 }
 
-/// A row of the log of uses, or a question that waits for a person.
+/// A row of the log of uses, a question that waits for a person, or why the log lacks rows.
 package enum UseEntry: WireValue {
   case row(UseRow)
   case question(KeyQuestion)
+  case note(String)
 
   package func put(in frame: inout FrameWriter) throws(StoreError) {
     switch self {
     case .row(let row): try frame.put(0 as UInt8, row)
     case .question(let question): try frame.put(1 as UInt8, question)
+    case .note(let text): try frame.put(2 as UInt8, text)
     }
   }
   package static func read(from fields: inout FrameReader) throws(StoreError) -> UseEntry {
     switch try fields.number(UInt8.self) {
     case 0: .row(try fields.read())
     case 1: .question(try fields.read())
+    case 2: .note(try fields.text())
     default: throw .malformed("it has an unknown entry")
     }
   }

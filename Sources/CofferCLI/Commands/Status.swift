@@ -1,7 +1,9 @@
 internal import ArgumentParser
 internal import Coffer
+internal import CofferAgent
 internal import CofferDefaults
 internal import CofferFormats
+internal import CofferPlatform
 internal import CofferTerminal
 internal import CofferVault
 internal import FoundationEssentials
@@ -48,7 +50,7 @@ struct StatusCommand: OpeningCommand {
         Answer.Vault(
           path: vault.place.description, id: vault.id.description, format: vault.formatVersion,
           slots: vault.slots.map(\.kind.description), problem: vault.ageProblem.map { "\($0.what); \($0.cure ?? "")" })
-      }, agent: AgentReport(try context.agentStatus()), session: held?.logins, domains: domains)
+      }, agent: AgentReport(try context.agentStatus()), session: held?.logins, uses: held?.uses, domains: domains)
     if options.json { return try Output.json(answer) }
     let backup = vault.flatMap { LastBackup(of: $0.id, context.places) }
     if Output.isTerminal { return try Pager.show(sheet(answer, held?.contents ?? "", backup, context, .output)) }
@@ -66,16 +68,27 @@ struct StatusCommand: OpeningCommand {
   }
 
   /// Nil if no agent holds the vault unlocked.
-  private func held(_ context: Context) throws -> (logins: [LoginJSON], contents: String)? {
+  private func held(_ context: Context) throws -> (logins: [LoginJSON], contents: String, uses: String?)? {
     context.questions = .nowhere
     do {
-      guard try context.agent() != nil else { return nil }
+      guard let agent = try context.agent() else { return nil }
       let items = try context.items()
       return (
-        try AuthAccounts(items: items).logins().map(LoginJSON.init), try Output.isTerminal && !options.json ? contents(items) : ""
+        try AuthAccounts(items: items).logins().map(LoginJSON.init),
+        try Output.isTerminal && !options.json ? contents(items) : "", try uses(agent)
       )
     } catch let error as StoreError where [.locked, .noAgent].contains(error.kind) { return nil }  // It locked in between.
     catch let error as Failure where error.status == .locked { return nil }
+  }
+
+  /// Why the log of uses lacks rows; nil if it does not, and from an agent that keeps none.
+  private func uses(_ agent: AgentClient) throws(StoreError) -> String? {
+    do throws(StoreError) {
+      return try agent.ask(Calls.uses, 0).lazy.compactMap { if case .note(let text) = $0 { text } else { nil } }.first
+    } catch {
+      guard error.kind == .unsupported else { throw error }
+      return nil
+    }
   }
 
   private func text(_ answer: Answer, _ backup: LastBackup?, _ context: Context) -> String {
@@ -94,6 +107,7 @@ struct StatusCommand: OpeningCommand {
       let active = logins.filter(\.active).map { "\($0.host) as \($0.account)\($0.expired ? " (expired)" : "")" }
       rows.append(["session", active.isEmpty ? "nobody is logged in" : "logged in to " + active.joined(separator: ", ")])
     }
+    if let uses = answer.uses { rows.append(["uses", uses]) }
     rows.append([
       "domains", answer.domains.isEmpty ? "none in \(context.places.defaults)" : answer.domains.joined(separator: ", "),
     ])
@@ -143,6 +157,7 @@ struct StatusCommand: OpeningCommand {
       }
       rows.append(("Logins", active.isEmpty ? "none" : active.joined(separator: ", ")))
     }
+    if let uses = answer.uses { rows.append(("Uses", Style.red.text(Printable.line(uses), display))) }
     let domains = answer.domains.map(Printable.line)
     rows.append(("Preferences", domains.isEmpty ? "none" : domains.joined(separator: ", ")))
     return Sheet.text(rows, display)
@@ -152,6 +167,7 @@ struct StatusCommand: OpeningCommand {
     let vault: Vault?
     let agent: AgentReport
     let session: [LoginJSON]?
+    let uses: String?
     let domains: [String]
     struct Vault: Encodable {
       let path: String, id: String, format: Int, slots: [String]

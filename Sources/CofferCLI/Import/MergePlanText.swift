@@ -29,7 +29,9 @@ struct MergePlanText {
       (report.leftOut.count, "left out"),
     ].filter { $0.0 > 0 }.map { "\(grouped($0.0)) \($0.1)" }
     guard !report.isEmpty else { return "nothing to merge" + (parts.isEmpty ? "" : ": " + parts.joined(separator: ", ")) }
-    return (isTrial ? "would merge: " : "merged: ") + parts.joined(separator: ", ")
+    // Of the items that no list has, such as the key of a log of uses.
+    let all = parts.isEmpty ? "Coffer's own items" : parts.joined(separator: ", ")
+    return (isTrial ? "would merge: " : "merged: ") + all
   }
 
   var rows: [[String]] {

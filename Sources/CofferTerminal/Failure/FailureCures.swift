@@ -45,6 +45,7 @@ extension StoreError.Remedy {
     case .leaveMirror: "use the vault's own place, once the server can be reached"
     case .readMirror:
       "check that it can be reached, then try again; --vault mirror:FILE reads the copy that coffer vault mirror FILE made"
+    case .leaveWithholding: "the same command with --no-agent, and a secret of the vault"
     case .startAgent: "coffer unlock starts one; or unlock the vault in this process"
     case .unlockAgent: "coffer unlock, then try again"
     case .relockAgent: "coffer lock, then unlock the vault that you expect"

@@ -5,6 +5,7 @@ extension MergePlan {
   }
 
   mutating func note(_ step: MergeStep, in item: MergeStep? = nil) {
+    guard !step.name.isInternal else { return }
     if let own = step.ours, step.isMoved, item == nil || own.name.field != step.name.field {
       report.renamed.append(MergeReport.Renamed(from: own.name, to: step.name))
     } else if step.ours == nil, let other = step.theirs, other.key != (item == nil ? step.name : step.fieldKey) {

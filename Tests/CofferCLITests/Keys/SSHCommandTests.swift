@@ -45,7 +45,8 @@ struct SSHCommandTests {
     try knownHosts(home, ["@revoked github.com \(key(home, "host"))"])
     for host in ["github.com", "other.example"] {
       try home.transcript(
-        "ssh new a --for git@\(host)", err: "known_hosts has no key of \(host)\n  try: connect once (ssh \(host)); or", exit: 64)
+        "ssh new a --for git@\(host)", err: "known_hosts has no key of \(host)\n  try: connect once (ssh \(host)); or check",
+        exit: 65)
     }
   }
 
@@ -125,6 +126,49 @@ struct SSHCommandTests {
     try home.transcript("ssh edit b --ask never", err: "this item is no key", exit: 77)
     home.locked()
     #expect(try home.coffer("ssh edit a --ask never").status == 69)
+  }
+
+  @Test
+  func `edit --hosts takes a server's new key from known_hosts`() throws {
+    let home = try home()
+    for name in ["former", "new"] {
+      let host = try key(home, name)
+      try knownHosts(home, ["near \(host)"])
+      #expect(try home.coffer(name == "new" ? "ssh edit a --hosts" : "ssh new a --for near").status == 0)
+      let rows = try JSONSerialization.jsonObject(with: home.coffer("ssh list --json").bytes) as? [[String: Any]]
+      #expect(rows?.first?["hosts"] as? [String] == ["near \(host)"])
+    }
+    try home.transcript("ssh edit a --hosts", err: "nothing was changed")
+  }
+
+  @Test
+  func `a change over a key names the command that makes it`() throws {
+    let home = try home()
+    #expect(try home.coffer("ssh new a").status == 0)
+    let cure = "\n  try: the same command with --no-agent"
+    try home.transcript("vault set a", in: "1", err: cure, exit: 77)
+    try home.transcript("edit a --label x", err: cure, exit: 77)
+    #expect(try home.coffer("delete a").status == 0)
+    try home.transcript("undelete a", err: cure, exit: 77)
+    #expect(try home.coffer("undelete a --no-agent").status == 0)
+  }
+
+  @Test
+  func `status reports reads without rows in a log that somebody changed`() throws {
+    let home = try home()
+    #expect(try home.coffer("ssh new a").status == 0)
+    try home.transcript("vault set b", in: "1")
+    try home.transcript("get b", out: "1")
+    #expect(try !home.coffer("status").out.contains("uses"))
+    #expect(try home.coffer("lock").status == 0)
+    let folder = home.path + "/state/uses/"
+    let rows = try #require(FileManager.default.subpathsOfDirectory(atPath: folder).first { $0.hasSuffix("/0000000001") })
+    _ = try home.file("state/uses/\(rows)", "rows of somebody else")
+    #expect(try home.coffer("unlock").status == 0)
+    try home.transcript("get b", out: "1")
+    #expect(try home.coffer("status").out.contains("\nuses     1 reads have no row in the log of uses: "))
+    let status = try JSONSerialization.jsonObject(with: home.coffer("status --json").bytes) as? [String: Any]
+    #expect(status?["uses"] as? String != nil)
   }
 
   @Test(arguments: ["ed25519", "ecdsa", "rsa"])

@@ -106,12 +106,13 @@ import Testing
     try expectHidden(restored.unlock())
     let merged = try TemporaryVault()
     let other = try merged.create()
-    _ = try other.merge(vault)
+    #expect(try other.merge(vault).added == [ada])
     try expectHidden(other)
     var anchor = Self.metadata
     anchor.attributes["count"] = "7"
     try vault.changeInternal(.describe(log, as: anchor))
-    _ = try other.merge(vault)
+    let second = try other.merge(vault)
+    #expect(!second.isEmpty && second.updated.isEmpty && second.same == 1)
     #expect(try lent(other) == ["key of the log", "7"] && other.verify().records == 2)
     try restored.attack("DELETE FROM state")
     let repaired = try LockedVault.open(restored.path).repair(with: TemporaryVault.credentials())

@@ -17,16 +17,17 @@ enum KnownHosts {
 
   /// `[@MARK] HOST TYPE KEY` for each key of the rules' hosts, revoked ones and authorities too.
   ///
-  /// - Throws: a usage failure for a host without a known key, and above the limit.
+  /// - Throws: `.undecodable` for a host without a known key; a usage failure above the limit.
   static func lines(of rules: [String]) throws -> [String] {
     var lines: [String] = []
     for host in rules.flatMap(hosts) {
       let found = try files.flatMap { try keys(of: host, in: $0) }
       guard found.contains(where: { !$0.hasPrefix("@revoked") }) else {
         let name = CommandText.quoted(Printable.line(host))
-        throw Failure.usage(
-          "known_hosts has no key of \(Printable.line(host))",
-          try: "connect once (ssh \(name)); or add the lines of ssh-keyscan \(name), if they are those that its owner publishes")
+        throw StoreError(
+          .undecodable(stored: "other hosts"), "known_hosts has no key of \(Printable.line(host))",
+          cure:
+            "connect once (ssh \(name)); or check the fingerprints of ssh-keyscan \(name) | ssh-keygen -lf -, then add its lines")
       }
       lines += found.filter { !lines.contains($0) }
     }

@@ -1,5 +1,6 @@
 internal import ArgumentParser
 internal import Coffer
+internal import CofferFormats
 internal import CofferPlatform
 internal import CofferTerminal
 internal import CofferVault
@@ -58,7 +59,8 @@ struct MergeCommand: OpeningCommand, AskingCommand {
     let kin =
       source.id == vault.id
       ? "the same vault at generation \(other.generation), this one is at \(own.generation)" : "another vault"
-    return "\(Printable.line(source.place.description)), \(kin): \(counted(other.items, "item"))"
+    let items = try source.count(ItemQuery(otherThan: LoginItems.pointers))
+    return "\(Printable.line(source.place.description)), \(kin): \(counted(items, "item"))"
   }
 
   private func tell(_ plan: MergePlanText, _ context: Context) throws {

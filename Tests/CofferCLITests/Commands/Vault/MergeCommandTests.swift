@@ -247,6 +247,17 @@ struct MergeCommandTests {
     #expect(again.text.contains("nothing to merge") && again.status == 0, "\(again)")
   }
 
+  @Test func `Coffer's own items are merged, and neither listed nor counted`() throws {
+    let (here, there) = try Self.twins()
+    #expect(try there.coffer("ssh new github").status == 0)
+    here.environment.merge(["TERM": "dumb", "LANG": "C.UTF-8"]) { $1 }
+    let terminal = try PseudoTerminal()
+    let child = try terminal.coffer(Self.merge(there, "--dry-run"), in: here)
+    terminal.showsAll()
+    #expect(terminal.shown.contains("another vault: 2 items\r\n") && (try child.wait()) == 0, "\(terminal.shown)")
+    try here.transcript(Self.merge(there), out: "added  github\n")
+  }
+
   @Test func `a person is asked about a conflict that this vault wins too, as the other value is stored`() throws {
     let (here, there) = try Self.twins()
     try there.transcript("vault set web ann", in: "theirs")
