@@ -36,8 +36,13 @@ import Testing
       Self.purpose(try Self.login(blob, method: Self.hostBound, hostKey: host), blob)
         == .login(SigningPurpose.Login(sessionID: Self.session, user: "git", hostKey: host)))
     let certificate = try KeyFixture.blob("own/rsa-cert.pub")
-    let purpose = Self.purpose(try Self.login(certificate, algorithm: "rsa-sha2-512-cert-v01@openssh.com"), certificate)
-    guard case .login = purpose else { return #expect(Bool(false), "\(purpose)") }
+    let certified = try Self.login(certificate, algorithm: "rsa-sha2-512-cert-v01@openssh.com")
+    // ssh has the key sign if an agent has both.
+    for signer in [certificate, try KeyFixture.blob("own/rsa.pub")] {
+      let purpose = Self.purpose(certified, signer)
+      guard case .login = purpose else { return #expect(Bool(false), "\(purpose)") }
+    }
+    #expect(Self.purpose(certified, blob) == .other)
   }
 
   @Test func `a request with any other field is no login`() throws {

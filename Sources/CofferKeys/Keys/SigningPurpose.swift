@@ -19,8 +19,8 @@ package enum SigningPurpose: Sendable, Equatable {
     package let hostKey: [UInt8]?
   }
 
-  /// - Parameter blob: the key that is to sign, or its certificate. A request that names another one is ``other``: signed, it
-  ///   would be no login.
+  /// - Parameter blob: the key that is to sign, or its certificate. A request that names neither it nor a certificate for it is
+  ///   ``other``: signed, it would be no login.
   package init(_ data: UnsafeRawBufferPointer, by blob: [UInt8]) {
     self =
       Self.read { () throws(StoreError) in .login(try Self.login(data, blob)) }
@@ -48,10 +48,23 @@ package enum SigningPurpose: Sendable, Equatable {
         throw .malformedKey("another method")
       }
       let algorithm = try reader.text()
-      guard try reader.string().elementsEqual(blob), try SSHKeyType.of(blob).type.fits(algorithm: algorithm) else {
+      guard try isKey(blob, in: Array(reader.string())), try SSHKeyType.of(blob).type.fits(algorithm: algorithm) else {
         throw .malformedKey("another key")
       }
       return Login(sessionID: sessionID, user: user, hostKey: method == "publickey" ? nil : Array(try reader.string()))
+    }
+  }
+
+  /// Whether a request names the key that is to sign, or a certificate for it: with both in an agent, ssh has the key sign.
+  /// Source: OpenSSH's sshconnect2.c, `sign_and_send_pubkey`.
+  private static func isKey(_ blob: [UInt8], in named: [UInt8]) throws(StoreError) -> Bool {
+    guard named != blob else { return true }
+    return try named.withBytes { (raw) throws(StoreError) in
+      var reader = SSHReader(raw)
+      let (type, isCertificate) = try SSHKeyType.named(reader.text())
+      guard isCertificate else { return false }
+      _ = try reader.string()  // A nonce.
+      return try SSHPublicKey(KeyNumbers(type, type.publicNames, from: &reader)).blob == blob
     }
   }
 

@@ -39,8 +39,6 @@ final class LoginServer {
       StrictModes no
       UsePAM no
       PasswordAuthentication no
-      KbdInteractiveAuthentication no
-      PermitRootLogin yes
 
       """)
     let made = try #require(try home.program(["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-C", "", "-f", path + "/host"]))

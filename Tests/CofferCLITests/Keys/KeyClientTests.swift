@@ -29,6 +29,13 @@ struct KeyClientTests {
     return answer
   }
 
+  /// With the keys of the vault.
+  private func runWithKeys(
+    _ home: Home, patience: String = "10m", _ words: [String]
+  ) throws -> (status: Int32, out: String, err: String) {
+    try run(home, ["coffer", "ssh", "run", "--patience", patience, "--"] + words)
+  }
+
   /// The newest row of the log of uses.
   private func lastUse(_ home: Home) throws -> Substring {
     try home.coffer("vault log --uses").out.split(separator: "\n").last ?? ""
@@ -74,25 +81,14 @@ struct KeyClientTests {
     // A list in the order of names would begin with it.
     let bound = try key(home, "bound --for '\(server.rule)'"), free = try key(home, "free")
     try server.letIn(free)
-    let words = ["coffer", "ssh", "run", "--"] + (try login(client, home, at: server))
-    let entered = try run(home, words)
+    let words = try login(client, home, at: server)
+    let entered = try runWithKeys(home, words)
     #expect(entered.status == 0 && entered.out.hasSuffix("in\n"), "\(entered)")
     #expect(try lastUse(home).contains("\tlogin\tfree\t"))
     try server.letIn(bound)
-    let refused = try run(home, words)
+    let refused = try runWithKeys(home, words)
     #expect(refused.status != 0 && !refused.out.hasSuffix("in\n"), "\(refused)")
     #expect(refused.err.contains("the connection is not bound to a server"), "\(refused)")
-  }
-
-  @Test func `ssh logs in where the key is for, and elsewhere is not offered it`() throws {
-    let home = try home(), (near, far) = (try LoginServer(home), try LoginServer(home))
-    let bound = try key(home, "bound --for '\(near.rule)'")
-    for server in [near, far] { try server.letIn(bound) }
-    let entered = try run(home, ["coffer", "ssh", "run", "--"] + near.ssh() + ["echo", "in"])
-    #expect(entered.status == 0 && entered.out == "in\n", "\(entered)")
-    #expect(try lastUse(home).hasSuffix("\t\(near.rule)"))
-    let refused = try run(home, ["coffer", "ssh", "run", "--"] + far.ssh("-v") + ["echo", "in"])
-    #expect(refused.status == 255 && !refused.err.contains("Offering public key"), "\(refused)")
   }
 
   @Test func `a forwarded agent logs in at the second server by the rule of the way, and asks about it`() throws {
@@ -103,19 +99,20 @@ struct KeyClientTests {
     )
     try near.letIn(first)
     let inner = far.ssh().map { "'\($0)'" }.joined(separator: " ") + " echo in"
-    let words = ["coffer", "ssh", "run", "--"] + near.ssh("-A") + ["ssh-add -L | cut -d ' ' -f 3; " + inner]
+    let words = near.ssh("-A") + ["ssh-add -L | cut -d ' ' -f 3; " + inner]
     try far.letIn(never)
-    let entered = try run(home, words)
+    let entered = try runWithKeys(home, words)
     #expect(entered.status == 0 && entered.out == "asks\nnever\nin\n", "\(entered)")
     #expect(try lastUse(home).hasSuffix("\t\(near.name) > \(far.rule)"))
     try far.letIn(first)
-    let refused = try run(home, words)
+    let refused = try runWithKeys(home, words)
     #expect(refused.status == 255 && !refused.out.hasSuffix("in\n"), "\(refused)")
 
     try far.letIn(asks)
     let out = try home.file("forwarded"), null = (path: "/dev/null", flags: O_RDWR)
     let login = try Child(
-      Array(words.dropFirst()), environment: home.environment, opening: [0: null, 1: (out, O_WRONLY), 2: null])
+      ["ssh", "run", "--patience", "10m", "--"] + words, environment: home.environment,
+      opening: [0: null, 1: (out, O_WRONLY), 2: null])
     // Without a terminal it lists the questions, and takes no answer.
     eventually("a question is open") { (try? home.coffer("ssh allow").out.contains("login with 'asks'")) == true }
     let terminal = try PseudoTerminal()
@@ -127,6 +124,23 @@ struct KeyClientTests {
     #expect(try login.wait() == 0)
     #expect(try home.content("forwarded").hasSuffix("in\n"))
     #expect(try lastUse(home).hasSuffix("\t\(near.name) > \(far.rule), approved: once"))
+  }
+
+  @Test func `ssh logs in by a certificate that a key of the vault signed, and is not offered it elsewhere`() throws {
+    let home = try home(), (near, far) = (try LoginServer(home), try LoginServer(home))
+    let authority = try key(home, "ca --for ca")
+    let (ca, user) = (try home.file("ca.pub", authority + "\n"), home.path + "/user")
+    #expect(try run(home, ["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-C", "", "-f", user]).status == 0)
+    let words = ["ssh-keygen", "-q", "-Us", ca, "-I", "id", "-n", LoginServer.user, "-V", "+1d", user + ".pub"]
+    let certified = try runWithKeys(home, words)
+    #expect(certified.status == 0, "\(certified)")
+    #expect(try home.coffer("ssh add \(user) --name user --for '\(near.rule)'").status == 0)
+    for server in [near, far] { try server.letIn("cert-authority " + authority) }
+    let entered = try runWithKeys(home, near.ssh() + ["echo", "in"])
+    #expect(entered.status == 0 && entered.out == "in\n", "\(entered)")
+    #expect(try lastUse(home).hasSuffix("\t\(near.rule)"))
+    let refused = try runWithKeys(home, far.ssh("-v") + ["echo", "in"])
+    #expect(refused.status == 255 && !refused.err.contains("Offering public key"), "\(refused)")
   }
 
   // MARK: git
@@ -165,10 +179,8 @@ struct KeyClientTests {
     #expect(checked.status == 0 && checked.err.components(separatedBy: "Good \"git\" signature").count == 31, "\(checked)")
     let uses = try home.coffer("vault log --uses").out
     #expect(uses.components(separatedBy: "git, approved: job\n").count == 31, "\(uses)")
-    // With nobody to ask, and no patience, there is no signature.
-    let refused = try run(
-      home,
-      ["coffer", "ssh", "run", "--patience", "1s", "--", "git", "-C", repository, "commit", "-S", "--allow-empty", "-m", "no"])
+    // With nobody to ask there is no signature.
+    let refused = try runWithKeys(home, patience: "1s", ["git", "-C", repository, "commit", "-S", "--allow-empty", "-m", "no"])
     #expect(refused.status != 0 && refused.err.contains("nobody has answered in time"), "\(refused)")
   }
 
