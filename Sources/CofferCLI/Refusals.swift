@@ -5,17 +5,19 @@ enum Refusals {
   static func first(
     of line: [ByteWord], given: [String], words: [String], command: any ParsableCommand.Type
   ) -> Failure? {
-    unreadable(line, command) ?? RetiredWords.refusal(words[...]) ?? SecretArguments.refusal(given) ?? AppleWords.refusal(words)
+    unreadable(line, command) ?? RetiredWords.refusal(words[...]) ?? SecretArguments.refusal(given, command)
+      ?? AppleWords.refusal(words)
   }
 
   /// Refuses words that are not UTF-8, except those of a command to run, which gets them unchanged.
   private static func unreadable(_ line: [ByteWord], _ command: any ParsableCommand.Type) -> Failure? {
     guard let unreadable = line.dropFirst().firstIndex(where: { !$0.isText }) else { return nil }
-    let end = command == RunCommand.self ? line.dropFirst().firstIndex { $0.text == "--" } : nil
+    let startsPrograms = command == RunCommand.self || command == SSHRunCommand.self
+    let end = startsPrograms ? line.dropFirst().firstIndex { $0.text == "--" } : nil
     if let end, end < unreadable { return nil }
     return .usage(
       "argument \(unreadable) is not UTF-8 (not repeated here) and could be read as another name",
-      try: "the name in UTF-8; only coffer run accepts other bytes, after --")
+      try: "the name in UTF-8; only coffer run and coffer ssh run accept other bytes, after --")
   }
 }
 

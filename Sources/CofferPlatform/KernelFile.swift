@@ -1,4 +1,4 @@
-internal import SystemPackage
+package import SystemPackage
 
 /// The small kernel files about a process and its machine.
 package enum KernelFile {
@@ -11,15 +11,7 @@ package enum KernelFile {
       // A FilePath looks for repeated separators: in a debug build that took 5 % of a whole `coffer get`.
       let file = try path.withCString { try FileDescriptor.open($0, .readOnly, options: .closeOnExec) }
       return try file.closeAfter {
-        try String(unsafeUninitializedCapacity: longest) { out in
-          var count = 0
-          while count < longest {
-            let read = try file.read(into: UnsafeMutableRawBufferPointer(rebasing: UnsafeMutableRawBufferPointer(out)[count...]))
-            guard read > 0 else { break }
-            count += read
-          }
-          return count
-        }
+        try String(unsafeUninitializedCapacity: longest) { try file.fill(UnsafeMutableRawBufferPointer($0)) }
       }
     } catch {
       return nil
@@ -35,5 +27,16 @@ package enum KernelFile {
   /// Compares bytes: each unlocking reads four such files, and characters took 5 % of a whole `coffer get`.
   package static func lines(_ text: String) -> [Substring] {
     text.utf8.split(separator: UInt8(ascii: "\n")).map { Substring($0) }
+  }
+}
+
+extension FileDescriptor {
+  /// Reads until `bytes` are full or the file ends; the count of bytes read.
+  package func fill(_ bytes: UnsafeMutableRawBufferPointer) throws -> Int {
+    var count = 0
+    while count < bytes.count, case let got = try read(into: UnsafeMutableRawBufferPointer(rebasing: bytes[count...])), got > 0 {
+      count += got
+    }
+    return count
   }
 }

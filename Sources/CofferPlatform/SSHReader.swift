@@ -49,6 +49,16 @@ package struct SSHReader {
     UnsafeRawBufferPointer(rebasing: bytes[start..<end])
   }
 
+  /// Reads all of `bytes`.
+  package static func read<Result: ~Copyable>(
+    _ bytes: UnsafeRawBufferPointer, _ body: (inout SSHReader) throws(StoreError) -> Result
+  ) throws(StoreError) -> Result {
+    var reader = SSHReader(bytes)
+    let result = try body(&reader)
+    try reader.end()
+    return result
+  }
+
   /// Requires that nothing follows.
   package func end() throws(StoreError) {
     guard isAtEnd else { throw .malformedKey("bytes follow after the last field") }

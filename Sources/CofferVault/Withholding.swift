@@ -2,15 +2,12 @@ internal import CofferPlatform
 package import CofferStorage
 package import CofferVaultFormat
 
-// Two kinds of records that programs do not read. A withheld one has a value that Coffer uses for them: an SSH key, an age
-// identity. An internal one is Coffer's own.
+// A withheld record has a value that Coffer uses for programs: an SSH key, an age identity. It is listed, moved and deleted as
+// any other. With ``VaultOptions/withholdsKeys`` its value leaves the vault in no version, and nothing replaces, describes or
+// restores it: its rules are attributes, and would change with it.
 //
-// A withheld record is listed, moved and deleted as any other. With ``VaultOptions/withholdsKeys`` its value leaves the vault in
-// no version, and nothing replaces, describes or restores it: its rules are attributes, and would change with it.
-//
-// Internal items do not exist for readers and writers of items; ``UnlockedVault/withKey(_:_:)`` and
-// ``UnlockedVault/changeInternal(_:)`` reach them. Their rows are rows as any others: verification, repair, rotation, backup,
-// mirror, merge and the vault's log have them.
+// Internal items are Coffer's own: only ``UnlockedVault/withKey(_:_:)`` and ``UnlockedVault/changeInternal(_:)`` reach them.
+// Verification, repair, rotation, backup, mirror, merge and the vault's log have their rows as any others.
 
 extension ItemMetadata {
   /// The attribute of a withheld record, with the value `only`.

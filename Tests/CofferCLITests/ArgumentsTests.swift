@@ -34,6 +34,8 @@ import Testing
   @Test func `a secret among the words is refused, and one behind two hyphens is another program's`() {
     #expect(arguments("vault", "set", "a", "--password=x").refusal?.what.hasPrefix("there is no --password:") == true)
     #expect(arguments("run", "--", "p", "--password", "x").refusal == nil)
+    #expect(arguments("ssh", "run", "--key", "x", "--", "p").refusal == nil)
+    #expect(arguments("vault", "set", "a", "--key", "x").refusal?.what.hasPrefix("there is no --key:") == true)
   }
 
   @Test func `a word of macOS is refused in the domain's place alone`() {

@@ -13,11 +13,10 @@ import Testing
   @Test(arguments: ["ecdsa_1", "ed25519_1"]) func `OpenSSH's host certificates are read`(name: String) throws {
     let certificate = try Self.certificate("sshkey/\(name)-cert.pub")
     #expect(certificate.key == (try KeyFixture.publicKey("sshkey/\(name).pub")))
-    #expect(certificate.authority == certificate.key && certificate.kind == .host && certificate.keyID == "julius")
+    #expect(certificate.authority == certificate.key && certificate.kind == .host)
     #expect(certificate.principals == ["host1", "host2"] && certificate.criticalOptions.isEmpty)
-    #expect(certificate.serial == (name == "ecdsa_1" ? 7 : 8))
     #expect(
-      try certificate.line(comment: SSHLine(KeyFixture.line("sshkey/\(name)-cert.pub")).comment)
+      try certificate.line(comment: KeyFixture.comment(KeyFixture.line("sshkey/\(name)-cert.pub")))
         == KeyFixture.line("sshkey/\(name)-cert.pub"))
   }
 
@@ -50,10 +49,10 @@ import Testing
 
   @Test func `a user's certificate, or one with a critical option, proves no host`() throws {
     let user = try Self.certificate("own/rsa-cert.pub")
-    #expect(user.kind == .user && user.principals == ["me"] && Set(user.criticalOptions.keys) == ["force-command"])
+    #expect(user.kind == .user && user.principals == ["me"] && user.criticalOptions == ["force-command"])
     #expect(!user.proves(host: "me", at: user.validAfter, authorities: [user.authority]))
     let unknown = try Self.certificate("authopt/unknown_critical.cert")
-    #expect(Set(unknown.criticalOptions.keys) == ["blah"])
+    #expect(unknown.criticalOptions == ["blah"])
     let host = try Self.certificate("authopt/host.cert")
     #expect(host.proves(host: "user", at: host.validAfter, authorities: [host.authority]))
   }

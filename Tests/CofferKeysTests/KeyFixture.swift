@@ -24,7 +24,9 @@ struct KeyFixture: Decodable {
   }
 
   static func line(_ name: String) throws -> String { try text(name).trimmingCharacters(in: .newlines) }
-  static func blob(_ name: String) throws -> [UInt8] { try SSHLine(line(name)).blob }
+  static func blob(_ name: String) throws -> [UInt8] { try SSHLine.blob(of: line(name)) }
+  /// The third word of a line and what follows.
+  static func comment(_ line: String) -> String { line.split(separator: " ", maxSplits: 2).dropFirst(2).joined() }
   static func publicKey(_ name: String) throws -> SSHPublicKey { try SSHPublicKey(line: line(name)) }
   static func privateKey(_ name: String) throws -> SSHPrivateKey { try SSHPrivateKey(file: secret(text(name))) }
 

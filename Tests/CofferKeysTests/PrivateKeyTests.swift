@@ -75,7 +75,7 @@ import Testing
   @Test(arguments: KeyFixture.types) func `a file is read, signs, and is written as a file of the same key`(name: String) throws {
     let key = try KeyFixture.privateKey(name)
     #expect(key.publicKey == (try KeyFixture.publicKey("\(name).pub")))
-    #expect(key.comment == (try SSHLine(KeyFixture.line("\(name).pub")).comment))
+    #expect(key.comment == (try KeyFixture.comment(KeyFixture.line("\(name).pub"))))
     let (message, other) = (Array("message".utf8), Array("massage".utf8))
     for flags: UInt32 in [2, 4] {
       let signature = try key.sign(message, flags)

@@ -80,7 +80,7 @@ import Testing
     let key = try SSHPrivateKey(file: secret(read("key")))
     #expect(try key.publicKey.line(comment: key.comment) + "\n" == read("key.pub"))
     let certificate = try SSHCertificate(line: read("key-cert.pub"))
-    #expect(certificate.key == key.publicKey && certificate.authority == key.publicKey && certificate.serial == 9)
+    #expect(certificate.key == key.publicKey && certificate.authority == key.publicKey)
     #expect(certificate.proves(host: "host", at: certificate.validAfter, authorities: [key.publicKey]))
     let signature = try key.sign([1, 2, 3])
     #expect(key.publicKey.accepts(signature, of: [1, 2, 3]))

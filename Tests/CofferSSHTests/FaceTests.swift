@@ -1,6 +1,8 @@
 import CofferAgent
 import CofferPlatform
+import CofferStorage
 import CofferTestSupport
+import CofferVault
 import Foundation
 import SystemPackage
 import Testing
@@ -129,6 +131,31 @@ import Testing
     #expect(face.refused.allSatisfy { $0.kind == .refused })
   }
 
+  @Test func `of 200 uses that need a person 64 wait undisturbed, and the others fail at once`() throws {
+    let face = try TestFace(patience: .seconds(600))
+    let name = try ItemName(service: "key")
+    let made = try face.client.ask(Calls.put, .newKey(name, ItemMetadata(attributes: ["coffer.use.ask": "always"])))
+    let blob = try #require(made.first.flatMap { Data(base64Encoded: String($0.split(separator: " ")[1])) })
+    func using(_ number: Int) throws -> RawConnection {
+      let hash = [UInt8](repeating: UInt8(number), count: 64)
+      let data = Array("SSHSIG".utf8) + string(Array("file".utf8)) + string([]) + string(Array("sha512".utf8)) + string(hash)
+      let connection = try face.connect()
+      connection.send(string([13] + string(Array(blob)) + string(data) + [0, 0, 0, 0]))
+      return connection
+    }
+    func open() throws -> Int { try face.client.ask(Calls.uses, 0).count }
+    let waiting = try (0..<64).map(using)
+    try eventually("64 wait") { try open() == 64 }
+    // Fewer at a time than the face takes connections.
+    for first in stride(from: 64, to: 200, by: 34) {
+      for connection in try (first..<first + 34).map(using) { #expect(connection.answer() == [5]) }
+    }
+    #expect(try open() == 64)
+    #expect(face.refused.map(\.what) == [String](repeating: "64 questions are open", count: 136))
+    try face.client.allow(.ahead(name, seconds: 600, passphrase: nil))
+    for connection in waiting { #expect(connection.answer()?.first == 14) }
+  }
+
   // MARK: OpenSSH
 
   @Test func `ssh-add adds, lists and removes keys`() throws {
@@ -172,10 +199,15 @@ import Testing
 @Suite(.tags(.process, .slow), .wholeRun) struct OpenSSHTests {
   private static let suite = "/usr/local/lib/coffer-tests/openssh/usr/lib/openssh/regress"
 
-  @Test(arguments: ["agent", "agent-subprocess", "agent-timeout", "agent-restrict", "sshsig", "hostkey-agent", "cert-file"])
+  @Test(arguments: [
+    "agent", "agent-subprocess", "agent-timeout", "agent-restrict", "agent-getpeereid", "sshsig", "hostkey-agent", "cert-file",
+  ])
   func `OpenSSH's own tests pass`(_ test: String) throws {
     guard access(Self.suite + "/agent.sh", R_OK) == 0 else { try Test.skip(without: "openssh-tests") }
     for program in ["/usr/sbin/sshd", "/usr/bin/make"] where access(program, X_OK) != 0 { try Test.skip(without: program) }
+    // Another user comes to the socket there: this one may be nobody by sudo.
+    let asNobody = test == "agent-getpeereid"
+    if asNobody, try geteuid() == 0 || !Self.mayBeNobody() { try Test.skip("it needs a user whom sudo lets be nobody, not root") }
     let built = URL(fileURLWithPath: "/proc/self/exe").resolvingSymlinksInPath().deletingLastPathComponent()
     let folder = try TestFolder("openssh")
     let process = Process(), output = Pipe()
@@ -183,7 +215,7 @@ import Testing
     process.arguments = [test]
     process.environment = Sanitizing.environment.merging([
       "PATH": "/usr/sbin:/usr/bin:/bin", "HOME": folder.path.string, "TMPDIR": folder.path.string, "OPENSSH_TESTS": Self.suite,
-      "COFFER": built.appendingPathComponent("coffer").path,
+      "COFFER": built.appendingPathComponent("coffer").path, "SUDO": asNobody ? "sudo" : "",
     ]) { $1 }
     (process.standardOutput, process.standardError) = (output, output)
     try process.run()
@@ -194,5 +226,16 @@ import Testing
     }
     let said = log.flatMap { try? String(contentsOfFile: folder.path.string + "/" + $0, encoding: .utf8) } ?? ""
     #expect(process.terminationStatus == 0 && text == "\(test) ok\n", "\(text)\(said.suffix(4000))")
+  }
+
+  private static func mayBeNobody() throws -> Bool {
+    guard access("/usr/bin/sudo", X_OK) == 0 else { try Test.skip(without: "sudo") }
+    let process = Process()
+    process.executableURL = URL(fileURLWithPath: "/usr/bin/sudo")
+    process.arguments = ["-n", "-u", "nobody", "true"]
+    (process.standardOutput, process.standardError) = (FileHandle.nullDevice, FileHandle.nullDevice)
+    try process.run()
+    process.waitUntilExit()
+    return process.terminationStatus == 0
   }
 }

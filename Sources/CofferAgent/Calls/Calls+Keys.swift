@@ -6,14 +6,14 @@ internal import CofferVault
 package struct KeyCall<Element: WireValue, each Argument: WireValue>: Sendable {
   let request: AgentProtocol.Request
   let effect: CallEffect
-  let work: @Sendable (Keyring, KeyClient, borrowing UnlockedVault, repeat each Argument) throws(StoreError) -> [Element]
+  /// Is given the process at the socket, too.
+  let work: @Sendable (Keyring, ProcessFacts?, borrowing UnlockedVault, repeat each Argument) throws(StoreError) -> [Element]
 
   init(
     _ request: AgentProtocol.Request, _ effect: CallEffect = .none,
     _ work:
-      @escaping @Sendable (
-        Keyring, KeyClient, borrowing UnlockedVault, repeat each Argument
-      ) throws(StoreError) -> [Element]
+      @escaping @Sendable (Keyring, ProcessFacts?, borrowing UnlockedVault, repeat each Argument) throws(StoreError)
+      -> [Element]
   ) {
     (self.request, self.effect, self.work) = (request, effect, work)
   }
@@ -30,12 +30,12 @@ extension Calls {
     [try keyring.use(use, by: client, in: vault)]
   }
   /// The key's public line, or an identity's recipient.
-  package static let put = KeyCall<String, KeyAddition>(.put, .items) { (keyring, client, vault, addition) throws(StoreError) in
-    [try keyring.put(addition, by: client, in: vault)]
+  package static let put = KeyCall<String, KeyAddition>(.put, .items) { (keyring, _, vault, addition) throws(StoreError) in
+    [try keyring.put(addition, in: vault)]
   }
   /// Nil drops all that `ssh-add` brought, and hides the vault's. The number of keys that are gone from the list.
   package static let drop = KeyCall<UInt64, KeyBlob?>(.drop) { (keyring, _, vault, blob) throws(StoreError) in
-    [UInt64(clamping: try keyring.drop(blob, in: vault))]
+    [UInt64(clamping: try keyring.drop(blob?.bytes, in: vault))]
   }
   /// The newest rows of the log of uses, oldest first, nil for all; then the open questions.
   package static let uses = KeyCall<UseEntry, UInt64?>(.uses) { (keyring, _, vault, most) throws(StoreError) in

@@ -1,4 +1,5 @@
 internal import CofferPlatform
+internal import CofferVaultFormat
 
 /// The questions about uses, and their answers. All end with the lock.
 struct Approvals: Sendable {
@@ -13,12 +14,19 @@ struct Approvals: Sendable {
   /// Unanswered questions of a key and job, until both rest.
   static let mostUnanswered = 2
   static let rest = Duration.seconds(300)
-  private static let proven = "passphrase"
+
+  /// A key with its rules: what a person allowed under former ones does not count.
+  struct Key: Sendable, Hashable {
+    let publicHalf: [UInt8]
+    /// Of its item; nil for a key of `ssh-add`'s.
+    let revision: UInt64?
+
+    init(_ held: HeldKey) { (publicHalf, revision) = (held.key, held.item?.revision) }
+  }
 
   /// Uses that one approval covers.
   struct Subject: Sendable, Hashable {
-    /// Its public half.
-    let key: [UInt8]
+    let key: Key
     let purpose: String
     /// Of a login.
     let user: String?
@@ -34,12 +42,39 @@ struct Approvals: Sendable {
     let subject: Subject
     /// As a person knows the key.
     let name: String
-    /// The digest of the data.
-    let digest: [UInt8]
+    /// Of the data.
+    let digest: Digest32
     let asker: ProcessFacts?
     let needsPassphrase: Bool
+
+    fileprivate var asking: Asking { Asking(key: subject.key, job: asker?.job) }
+
+    fileprivate func isSame(as other: Case) -> Bool {
+      subject == other.subject && digest == other.digest && needsPassphrase == other.needsPassphrase
+        && asker?.process == other.asker?.process && asker?.start == other.asker?.start
+    }
   }
 
+  /// Uses that a person approved.
+  struct Approval: Sendable {
+    let key: Key
+    /// Nil for any.
+    var subject: Subject?
+    var job: ProcessFacts.Job?
+    /// Whether the passphrase came with it.
+    let isProven: Bool
+    var ends = Duration.zero, uses = 0
+
+    /// As the log of uses names it.
+    var words: String { isProven ? Approvals.proven : job == nil ? "time" : "job" }
+
+    func covers(_ use: Case) -> Bool {
+      key == use.subject.key && subject.map { $0 == use.subject } ?? true && job.map { $0 == use.asker?.job } ?? true
+        && (isProven || !use.needsPassphrase)
+    }
+  }
+
+  private static let proven = "passphrase"
   private enum Answer { case yes(String), no }
   private struct Question {
     let use: Case
@@ -53,24 +88,9 @@ struct Approvals: Sendable {
         left: UInt32(clamping: (ends - now).components.seconds))
     }
   }
-  private struct Approval {
-    let key: [UInt8]
-    /// Nil for any.
-    let subject: Subject?
-    let job: ProcessFacts.Job?
-    let ends: Duration
-    let words: String
-    let isProven: Bool
-    var uses = 0
-
-    func covers(_ use: Case) -> Bool {
-      key == use.subject.key && subject.map { $0 == use.subject } ?? true && job.map { $0 == use.asker?.job } ?? true
-        && (isProven || !use.needsPassphrase)
-    }
-  }
   /// A key and a job whose questions nobody answers. Each took a question's minute, so they are few.
-  private struct Asking: Hashable {
-    let key: [UInt8], job: ProcessFacts.Job?
+  fileprivate struct Asking: Hashable {
+    let key: Key, job: ProcessFacts.Job?
   }
 
   private var questions: [UInt64: Question] = [:]
@@ -109,8 +129,7 @@ struct Approvals: Sendable {
   }
 
   private mutating func ask(_ use: Case, _ now: Duration) throws(StoreError) -> UInt64 {
-    let asking = Asking(key: use.subject.key, job: use.asker?.job)
-    guard unanswered[asking]?.count ?? 0 < Self.mostUnanswered else {
+    guard unanswered[use.asking]?.count ?? 0 < Self.mostUnanswered else {
       throw .useRefused("two questions were not answered: none is asked for \(Self.rest.inWords)")
     }
     if questions.count >= Self.mostQuestions { endDeserted(now) }
@@ -130,39 +149,35 @@ struct Approvals: Sendable {
       throw StoreError(.notFound, "the question is over", cure: "use the key again")
     }
     guard scope == nil || isProven || !use.needsPassphrase else { throw .passphraseNeeded(use.name) }
-    let (key, subject, job) = (use.subject.key, use.subject, use.asker?.job)
-    var answer = Answer.yes(isProven ? Self.proven : "once")
+    var approval = Approval(key: use.subject.key, subject: use.subject, isProven: isProven)
+    let answer: Answer
     switch scope {
     case nil: answer = .no
-    case .once: break
+    case .once: answer = .yes(isProven ? Self.proven : "once")
     case .job:
-      guard let job else { throw StoreError(.unsupported, "the asking job is unknown", cure: "approve once, or for a time") }
-      answer = .yes(try approve(key, subject, job, Self.jobTime, "job", isProven, now))
-    case .time(let seconds):
-      answer = .yes(try approve(key, subject, nil, .seconds(Int64(seconds)), "time", isProven, now))
+      guard let job = use.asker?.job else {
+        throw StoreError(.unsupported, "the asking job is unknown", cure: "approve once, or for a time")
+      }
+      approval.job = job
+      answer = .yes(try approve(approval, for: Self.jobTime, now: now))
+    case .time(let seconds): answer = .yes(try approve(approval, for: .seconds(Int64(seconds)), now: now))
     }
     questions[ticket]?.answer = answer
-    unanswered[Asking(key: key, job: job)] = nil
+    unanswered[use.asking] = nil
   }
 
-  /// Approves uses of a key.
-  ///
-  /// - Parameters:
-  ///   - subject: nil for all that its rules admit.
-  ///   - words: as the log of uses names the approval; returned if no passphrase came with it.
+  /// - Returns: the words for the log of uses.
   @discardableResult
-  mutating func approve(
-    _ key: [UInt8], _ subject: Subject?, _ job: ProcessFacts.Job?, _ time: Duration, _ words: String, _ isProven: Bool,
-    _ now: Duration
-  ) throws(StoreError) -> String {
+  mutating func approve(_ approval: Approval, for time: Duration, now: Duration) throws(StoreError) -> String {
     end(before: now)
     guard time > .zero, time <= Self.longestTime, approvals.count < Self.mostApprovals else {
       throw StoreError(
         .unsupported, "an approval lasts 12 h at most, and \(Self.mostApprovals) may hold at a time", cure: "approve for less")
     }
-    let words = isProven ? Self.proven : words
-    approvals.append(Approval(key: key, subject: subject, job: job, ends: now + time, words: words, isProven: isProven))
-    return words
+    var approval = approval
+    approval.ends = now + time
+    approvals.append(approval)
+    return approval.words
   }
 
   /// Those that wait for a person, the oldest first.
@@ -189,16 +204,7 @@ struct Approvals: Sendable {
     for (ticket, question) in questions where isOver(question) {
       questions[ticket] = nil
       guard question.answer == nil else { continue }
-      let asking = Asking(key: question.use.subject.key, job: question.use.asker?.job)
-      unanswered[asking] = (count: (unanswered[asking]?.count ?? 0) + 1, until: now + Self.rest)
+      unanswered[question.use.asking] = (count: (unanswered[question.use.asking]?.count ?? 0) + 1, until: now + Self.rest)
     }
-  }
-}
-
-extension Approvals.Case {
-  fileprivate func isSame(as other: Approvals.Case) -> Bool {
-    subject == other.subject && digest == other.digest && needsPassphrase == other.needsPassphrase
-      && asker?.process == other.asker?.process
-      && asker?.start == other.asker?.start
   }
 }

@@ -24,7 +24,7 @@ struct Route: Sendable {
   /// Verifies at most ``KeyLimits/mostBindings`` signatures. Each takes microseconds, with the longest RSA key 2 ms.
   ///
   /// - Throws: ``StoreError`` `.refused` for a signature that does not verify, for too many, and for an order that OpenSSH's
-  /// agent   does not record.
+  ///   agent does not record.
   ///
   /// Source: OpenSSH's PROTOCOL.agent, "session-bind@openssh.com".
   init(_ bindings: [SessionBinding]) throws(StoreError) {
@@ -46,7 +46,7 @@ struct Route: Sendable {
   private static func server(_ binding: SessionBinding) throws(StoreError) -> Server {
     var (key, certificate): (SSHPublicKey?, SSHCertificate?)
     do throws(StoreError) {
-      if try isCertificate(binding.hostKey) {
+      if try SSHKeyType.of(binding.hostKey).isCertificate {
         certificate = try SSHCertificate(blob: binding.hostKey)
         key = certificate?.key
       } else {
@@ -61,13 +61,6 @@ struct Route: Sendable {
     guard isProven ?? true else { throw .useRefused("a server's signature does not verify") }
     return Server(
       blob: binding.hostKey, key: key, certificate: certificate, sessionID: binding.sessionID, isForwarding: binding.isForwarding)
-  }
-
-  private static func isCertificate(_ blob: [UInt8]) throws(StoreError) -> Bool {
-    try blob.withBytes { (raw) throws(StoreError) in
-      var reader = SSHReader(raw)
-      return try SSHKeyType.named(reader.text()).isCertificate
-    }
   }
 }
 

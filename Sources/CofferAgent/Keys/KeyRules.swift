@@ -21,11 +21,11 @@ struct KeyRules: Sendable {
     if destinations == nil { extras = [.other] }
   }
 
-  /// Requires that the rules admit a use.
+  /// Requires that the rules admit a use; nil unwraps.
   ///
   /// - Returns: the names of the servers on the way.
   /// - Throws: ``StoreError`` `.refused`, with the reason.
-  func admit(_ purpose: KeyPurpose, through route: Route) throws(StoreError) -> [String] {
+  func admit(_ purpose: SigningPurpose?, through route: Route) throws(StoreError) -> [String] {
     switch purpose {
     case .login(let login):
       return isBound ? try destinations.admit(login, through: route) : route.names(of: login)
@@ -35,7 +35,7 @@ struct KeyRules: Sendable {
       guard !extras.isDisjoint(with: [.ca, .other]) else { throw .useRefused("ca is not in its rules") }
     case .other:
       guard extras.contains(.other) else { throw .useRefused("the data are no login and no file, and other is not in its rules") }
-    case .unwrap:
+    case nil:
       guard !isBound || extras.contains(.age) else { throw .useRefused("age is not in its rules") }
     }
     return isBound ? try destinations.admit(route, user: nil) : route.servers.map(\.fingerprint)
@@ -58,30 +58,24 @@ struct KeyRules: Sendable {
   }
 }
 
-/// The use of a key, read from its data.
-enum KeyPurpose: Sendable {
-  case login(SigningPurpose.Login)
-  case file(namespace: String)
-  case certificate, other, unwrap
-
+extension KeyUse {
   /// Bytes of a user's name or a namespace: those of systems are shorter, and people read them in questions.
   private static let longestName = 256
 
+  /// That of its data; nil for an unwrapping.
+  ///
   /// - Throws: ``StoreError`` `.refused` for a name that nobody would read.
-  init(_ use: KeyUse) throws(StoreError) {
-    guard case .sign(let data, _) = use.work else {
-      self = .unwrap
-      return
+  func purpose() throws(StoreError) -> SigningPurpose? {
+    guard case .sign(let data, _) = work else { return nil }
+    let purpose = data.withBytes { SigningPurpose($0, by: blob) }
+    guard purpose.shown.detail.utf8.count <= Self.longestName else {
+      throw .useRefused("its user's name or namespace is too long")
     }
-    switch data.withBytes({ SigningPurpose($0, by: use.blob) }) {
-    case .login(let login): self = .login(login)
-    case .file(let namespace, _): self = .file(namespace: namespace)
-    case .certificate: self = .certificate
-    case .other: self = .other
-    }
-    guard shown.detail.utf8.count <= Self.longestName else { throw .useRefused("its user's name or namespace is too long") }
+    return purpose
   }
+}
 
+extension SigningPurpose {
   /// As the log of uses holds it, and as questions and approvals name it.
   var shown: (kind: UseRow.Kind, detail: String, words: String) {
     switch self {
@@ -89,7 +83,6 @@ enum KeyPurpose: Sendable {
     case .file(let namespace): (.sign, namespace, "sign \(namespace)")
     case .certificate: (.sign, "a certificate", "certify")
     case .other: (.sign, "other data", "sign-other")
-    case .unwrap: (.unwrap, "", "unwrap")
     }
   }
 }

@@ -27,8 +27,9 @@ struct HeldKey: Sendable {
   private var readRules: KeyRules? { if case .success(let rules) = rules { rules } else { nil } }
 
   func isShown(to route: Route) -> Bool { !isAge && readRules?.shows(to: route) ?? false }
-  /// Whether it is for that way, and not for any.
-  func isFirst(for route: Route) -> Bool { !route.servers.isEmpty && readRules?.isBound ?? false }
+  /// Whether it is for that way, and not for any. Without a way, those for any: a login by a bound one is refused, and some
+  /// clients then try no other key.
+  func isFirst(for route: Route) -> Bool { readRules.map { $0.isBound != route.servers.isEmpty } ?? false }
 }
 
 /// The keys of a vault, read again after each of its commits, and those that `ssh-add` brought.

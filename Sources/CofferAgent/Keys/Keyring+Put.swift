@@ -7,10 +7,8 @@ extension Keyring {
   /// - Returns: the key's public line, or an identity's recipient.
   /// - Throws: ``StoreError`` `.alreadyExists` for a taken name; `.undecodable` and `.incomplete` for rules that cannot be kept,
   ///   with their line; `.unsupported` for more keys than the agent holds, and for kinds and constraints that it does not know;
-  /// the   errors of writing.
-  func put(
-    _ addition: KeyAddition, by client: KeyClient, in vault: borrowing UnlockedVault
-  ) throws(StoreError) -> String {
+  ///   the errors of writing.
+  func put(_ addition: KeyAddition, in vault: borrowing UnlockedVault) throws(StoreError) -> String {
     switch addition {
     case .newKey(let name, let metadata):
       let key = try SSHPrivateKey.generate(comment: metadata.comment(for: name))
@@ -19,12 +17,7 @@ extension Keyring {
       let identity = try AgeIdentity.generate()
       return try store(identity.text(), identity.recipient.text, name, metadata, in: vault)
     case .key(let fields, let name, let given):
-      let key = try fields.bytes.withUnsafeBytes { (raw) throws(StoreError) in
-        var reader = SSHReader(raw)
-        let key = try SSHPrivateKey(from: &reader)
-        try reader.end()
-        return key
-      }
+      let key = try fields.bytes.read { (reader) throws(StoreError) in try SSHPrivateKey(from: &reader) }
       guard key.certificate == nil else {
         throw StoreError(
           .unsupported, "a certificate stands beside the key", key: name.description,

@@ -3,14 +3,9 @@ internal import CofferMemory
 internal import CofferPlatform
 internal import CofferStorage
 internal import CofferVault
+internal import CofferVaultFormat
 internal import FoundationEssentials
 internal import Synchronization
-
-/// The client of a request about keys, as the kernel names it.
-struct KeyClient: Sendable {
-  /// Nil if its process is gone, or of another namespace.
-  let facts: ProcessFacts?
-}
 
 /// The keys of one vault while it is unlocked: those in it, and those that `ssh-add` brought. It decides on each use.
 ///
@@ -36,7 +31,8 @@ final class Keyring: Sendable {
   /// Wipes keys whose time is over.
   func lapse() { state.withLock { $0.table.lapse(now: clock.sinceBoot()) } }
 
-  /// Those that may be used through the sessions. Those bound to the way come first, so that a server refuses none before.
+  /// Those that may be used through the sessions. Those bound to the way come first, so that a server refuses none before;
+  /// without a way, those that need none.
   ///
   /// - Throws: ``StoreError`` `.refused` for bindings that do not verify.
   func list(for bindings: [SessionBinding], in vault: borrowing UnlockedVault) throws(StoreError) -> [KeyListing] {
@@ -50,13 +46,14 @@ final class Keyring: Sendable {
 
   /// Signs or unwraps, or asks first.
   ///
+  /// - Parameter client: the process at the socket; nil if it is gone, or of another namespace.
   /// - Returns: 0 bytes for a stanza that is for another identity.
   /// - Throws: ``StoreError`` `.notFound` for an unknown key; `.refused` for a use that its rules or a person forbid; the errors
-  /// of   the log of uses, without whose row there is no use; those of the key.
-  func use(_ use: KeyUse, by client: KeyClient, in vault: borrowing UnlockedVault) throws(StoreError) -> KeyOutcome {
+  ///   of the log of uses, without whose row there is no use; those of the key.
+  func use(_ use: KeyUse, by client: ProcessFacts?, in vault: borrowing UnlockedVault) throws(StoreError) -> KeyOutcome {
     try refreshed(vault) { (state) throws(StoreError) in
       let asker = ProcessFacts(of: Int32(clamping: use.asker))
-      var row = UseRow(time: Date(), kind: .refused, item: nil, name: "").by(asker, client: client.facts)
+      var row = UseRow(time: Date(), kind: .refused, item: nil, name: "").by(asker, client: client)
       do throws(StoreError) { return try answer(use, of: asker, &row, &state, in: vault) } catch {
         (row.kind, row.detail) = (.refused, error.what)
         if state.table.hasVaultKeys { try uses.record(row, in: vault) }
@@ -72,33 +69,30 @@ final class Keyring: Sendable {
       throw StoreError(.notFound, "there is no such key", cure: "list the keys again, or unlock the vault that has it")
     }
     (row.name, row.item) = (held.comment, held.item?.id)
-    let purpose = try KeyPurpose(use)
-    let shown = purpose.shown
-    guard held.isAge == (shown.kind == .unwrap) else { throw .useRefused("the key is of another kind than its use") }
+    let purpose = try use.purpose()
+    guard held.isAge == (purpose == nil) else { throw .useRefused("the key is of another kind than its use") }
     guard !held.isExpired else { throw StoreError(.expired, "the key has expired", cure: "give it a later expiry, or renew it") }
     let route = try Route(use.bindings)
     row.hostKey = route.servers.last?.fingerprint ?? ""
     let rules = try held.rules.get()
     let names = try rules.admit(purpose, through: route)
-    (row.host, row.detail) = (names.joined(separator: " > "), shown.detail)
+    let (kind, detail, words) = purpose?.shown ?? (kind: .unwrap, detail: "", words: "unwrap")
+    (row.host, row.detail) = (names.joined(separator: " > "), detail)
     // Whether a stanza is for the identity comes before a question about it.
-    var result = shown.kind == .unwrap ? try perform(use.work, with: held, in: vault) : nil
-    if let result, result.bytes.count == 0 { return .done(result) }
+    let unwrapped = held.isAge ? try perform(use.work, with: held, in: vault) : nil
+    if let unwrapped, unwrapped.bytes.count == 0 { return .done(unwrapped) }
     if rules.asks(for: route) {
-      let user = shown.kind == .login ? shown.detail : nil
-      let subject = Approvals.Subject(key: held.key, purpose: shown.words, user: user, hosts: names)
+      let subject = Approvals.Subject(key: .init(held), purpose: words, user: kind == .login ? detail : nil, hosts: names)
       let asked = Approvals.Case(
-        subject: subject, name: held.comment, digest: try use.work.digest(), asker: asker,
-        needsPassphrase: rules.ask == .passphrase)
+        subject: subject, name: held.comment, digest: use.work.digest, asker: asker, needsPassphrase: rules.ask == .passphrase)
       switch try state.approvals.verdict(on: asked, ticket: use.ticket, now: clock.sinceBoot()) {
       case .asks(let question): return .asks(question)
       case .approved(let words): row.approval = words
       }
     }
-    if result == nil { result = try perform(use.work, with: held, in: vault) }
-    row.kind = shown.kind
+    let result = if let unwrapped { unwrapped } else { try perform(use.work, with: held, in: vault) }
+    row.kind = kind
     if state.table.hasVaultKeys { try uses.record(row, in: vault) }
-    guard let result else { throw .useRefused("the key gave no result") }
     return .done(result)
   }
 
@@ -106,10 +100,8 @@ final class Keyring: Sendable {
   ///
   /// - Parameter isProven: whether the right passphrase came with it.
   /// - Throws: ``StoreError`` `.notFound` for a question that is over and an unknown key; `.refused` without a passphrase that
-  /// the   key needs; `.unsupported` for a time or job that cannot be.
-  func allow(
-    _ approval: KeyApproval, isProven: Bool, by client: KeyClient, in vault: borrowing UnlockedVault
-  ) throws(StoreError) {
+  ///   the key needs; `.unsupported` for a time or job that cannot be.
+  func allow(_ approval: KeyApproval, isProven: Bool, in vault: borrowing UnlockedVault) throws(StoreError) {
     let now = clock.sinceBoot()
     try refreshed(vault) { (state) throws(StoreError) in
       switch approval {
@@ -121,14 +113,15 @@ final class Keyring: Sendable {
         }
         let rules = try held.rules.get()
         guard isProven || rules.ask != .passphrase else { throw .passphraseNeeded(held.comment) }
-        try state.approvals.approve(held.key, nil, nil, .seconds(Int64(seconds)), "time", isProven, now)
+        let any = Approvals.Approval(key: .init(held), isProven: isProven)
+        try state.approvals.approve(any, for: .seconds(Int64(seconds)), now: now)
       }
     }
   }
 
   /// See ``KeyTable/drop(_:)``.
-  func drop(_ blob: KeyBlob?, in vault: borrowing UnlockedVault) throws(StoreError) -> Int {
-    try refreshed(vault) { (state) in state.table.drop(blob?.bytes) }
+  func drop(_ blob: [UInt8]?, in vault: borrowing UnlockedVault) throws(StoreError) -> Int {
+    try refreshed(vault) { (state) in state.table.drop(blob) }
   }
 
   /// The newest rows of the log of uses, oldest first, nil for all; then the open questions.
@@ -202,16 +195,10 @@ extension Keyring {
 }
 
 extension KeyWork {
-  /// SHA-256 of the data.
-  func digest() throws(StoreError) -> [UInt8] {
-    let data =
-      switch self {
-      case .sign(let data, _): data
-      case .unwrap(let share, let body): share + body
-      }
-    let secret = try data.guarded()
-    do throws(SecretMemoryError) { return try SecretDigest.sha256.hash(secret).withUnsafeBytes { Array($0) } } catch {
-      throw StoreError(memory: error)
+  fileprivate var digest: Digest32 {
+    switch self {
+    case .sign(let data, _): PlainHash.digest(data)
+    case .unwrap(let share, let body): PlainHash.digest(share + body)
     }
   }
 }

@@ -23,8 +23,7 @@ final class LoadedKey: Sendable {
         cure: "give fewer")
     }
     var (lifetime, asks, destinations): (UInt32?, Bool, [Destination]?) = (nil, false, nil)
-    let key = try fields.withUnsafeBytes { (raw) throws(StoreError) in
-      var reader = SSHReader(raw)
+    key = try fields.read { (reader) throws(StoreError) in
       let key = try SSHPrivateKey(from: &reader)
       while isConstrained, !reader.isAtEnd {
         switch try reader.byte() {
@@ -38,13 +37,11 @@ final class LoadedKey: Sendable {
         case let number: throw .unknownConstraint("\(number)")
         }
       }
-      try reader.end()
       return key
     }
     blob = key.certificate?.blob ?? key.publicKey.blob
     ends = lifetime.map { now + .seconds(Int64($0)) }
     rules = KeyRules(destinations, asks: asks)
-    self.key = key
   }
 
   /// Its public line, or its certificate's.

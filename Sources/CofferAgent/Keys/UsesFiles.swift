@@ -3,7 +3,6 @@ internal import CofferPlatform
 internal import CofferVault
 internal import CofferVaultFormat
 internal import FoundationEssentials
-internal import Synchronization
 internal import SystemPackage
 
 /// The segments of a log of uses in their folder: files named by their numbers.
@@ -14,14 +13,24 @@ struct UsesFiles: Sendable {
   /// About 25 000 rows. The log is bounded, so that it cannot fill a disk.
   static let most: UInt64 = 8
   static let segmentBytes = 1 << 20
-  private static let magic = Array("CUSES1\0\0".utf8)
-  private static let headBytes = 8 + 8 + 8 + 8 + 32
   private static let digits = 10
+
+  /// The beginning of a segment: its number, the first of all without a gap, and the chain before it.
+  struct Head {
+    static let size = 8 + 8 + 8 + 8 + 32
+    var number: UInt64, first: UInt64, count: UInt64, before: Digest32
+
+    var bytes: [UInt8] {
+      Array("CUSES1\0\0".utf8) + [number, first, count].flatMap(\.littleEndianBytes) + before.bytes
+    }
+    /// The first row of a segment is sealed for the segment's head.
+    var chain: UsesChain { UsesChain(count: count, head: PlainHash.digest(bytes)) }
+  }
 
   /// The last row on disk.
   struct End {
     var chain: UsesChain
-    /// The last segment, the first of all without a gap, and the bytes of rows in the last one. 0 without a segment.
+    /// The last segment, the first of all without a gap, and the bytes in the last one. 0 without a segment.
     var segment: UInt64 = 0, first: UInt64 = 0, size = 0
     var last: UseRow.Kind?
     /// Whether a part of a row follows.
@@ -42,11 +51,6 @@ struct UsesFiles: Sendable {
     return folder.appending(String(repeating: "0", count: max(0, Self.digits - digits.utf8.count)) + digits)
   }
 
-  /// The head of a segment: its number, the first of all without a gap, and the chain before it.
-  func head(_ number: UInt64, first: UInt64, after chain: UsesChain) -> [UInt8] {
-    Self.magic + [number, first, chain.count].flatMap { withUnsafeBytes(of: $0.littleEndian) { [UInt8]($0) } } + chain.head.bytes
-  }
-
   /// Ascending; none where there is no folder.
   private func numbers() throws(StoreError) -> [UInt64] {
     guard try TrustedPath.privateFolder(folder) != nil else { return [] }
@@ -58,19 +62,13 @@ struct UsesFiles: Sendable {
     return names.compactMap { $0.utf8.count == Self.digits ? UInt64($0) : nil }.filter { $0 > 0 }.sorted()
   }
 
+  /// Nil for a missing file. One byte more than any segment has is enough of a longer one.
   private func content(_ number: UInt64) throws(StoreError) -> [UInt8]? {
     guard try TrustedPath.privateFile(path(number)) != nil else { return nil }
     do {
       let file = try FileDescriptor.open(path(number), .readOnly, options: [.closeOnExec, .noFollow])
       return try file.closeAfter {
-        // One byte more than any segment has.
-        try [UInt8](unsafeUninitializedCapacity: Self.segmentBytes + 1) { out, count in
-          while count <= Self.segmentBytes {
-            let read = try file.read(into: UnsafeMutableRawBufferPointer(rebasing: UnsafeMutableRawBufferPointer(out)[count...]))
-            guard read > 0 else { break }
-            count += read
-          }
-        }
+        try [UInt8](unsafeUninitializedCapacity: Self.segmentBytes + 1) { $1 = try file.fill(UnsafeMutableRawBufferPointer($0)) }
       }
     } catch {
       throw StoreError(errno: (error as? Errno)?.rawValue ?? EIO, "read the log of uses", place: path(number))
@@ -95,19 +93,19 @@ struct UsesFiles: Sendable {
       guard !isTorn || anchor.count == 0 else { throw tampered("the log lacks its rows", 1) }
       return End(chain: anchor, isTorn: isTorn, isMissing: anchor.count > 0)
     }
-    let first = bytes.withUnsafeBytes { UInt64(littleEndian: $0.loadUnaligned(fromByteOffset: 16, as: UInt64.self)) }
+    let first = bytes.withUnsafeBytes { $0.littleEndian(UInt64.self, at: 16) }
     let oldest = max(first, newest < Self.most ? 1 : newest - Self.most + 1)
     guard oldest <= newest else { throw tampered("a segment of the log does not begin as it must", newest) }
     var end = End(chain: UsesChain(), first: first, isTorn: isTorn)
     for number in oldest...newest {
       guard let bytes = try content(number) else { throw tampered("the log lacks a segment", number) }
-      try bytes.span.bytes.withUnsafeBytes { (bytes) throws(StoreError) in
-        if number == oldest, bytes.count >= Self.headBytes {
-          end.chain.count = UInt64(littleEndian: bytes.loadUnaligned(fromByteOffset: 24, as: UInt64.self))
+      end.segment = number
+      try bytes.withUnsafeBytes { (bytes) throws(StoreError) in
+        if number == oldest, bytes.count >= Head.size {
+          end.chain.count = bytes.littleEndian(UInt64.self, at: 24)
           end.chain.head = Digest32(bytes.part(32..<64)) ?? .zero
-          try check(end.chain, against: anchor, number)
+          try check(end, against: anchor)
         }
-        end.segment = number
         try follow(bytes, key, &end, anchor, isLast: number == newest, body)
       }
     }
@@ -117,30 +115,27 @@ struct UsesFiles: Sendable {
 
   /// Whether a segment has its head and a whole row.
   private func begins(_ bytes: [UInt8]) -> Bool {
-    guard bytes.count >= Self.headBytes + 4 else { return false }
-    let count = bytes.withUnsafeBytes { UInt32(littleEndian: $0.loadUnaligned(fromByteOffset: Self.headBytes, as: UInt32.self)) }
-    return count > 0 && Int(count) <= bytes.count - Self.headBytes - 4
+    guard bytes.count >= Head.size + 4 else { return false }
+    let count = bytes.withUnsafeBytes { $0.littleEndian(UInt32.self, at: Head.size) }
+    return count > 0 && Int(count) <= bytes.count - Head.size - 4
   }
 
   private func follow(
     _ bytes: UnsafeRawBufferPointer, _ key: borrowing SecretBytes, _ end: inout End, _ anchor: UsesChain, isLast: Bool,
     _ body: (UseRow) -> Void
   ) throws(StoreError) {
-    let head = head(end.segment, first: end.first, after: end.chain)
-    guard bytes.count <= Self.segmentBytes, bytes.prefix(Self.headBytes).elementsEqual(head) else {
+    let head = Head(number: end.segment, first: end.first, count: end.chain.count, before: end.chain.head)
+    guard bytes.count <= Self.segmentBytes, bytes.starts(with: head.bytes) else {
       throw tampered("a segment of the log does not begin as it must", end.segment)
     }
-    // The first row of a segment is sealed for the segment's head.
-    var chain = UsesChain(count: end.chain.count, head: PlainHash.digest(head))
-    end.size = Self.headBytes
+    end.size = Head.size
+    var chain = head.chain
     while end.size < bytes.count {
       switch chain.open(bytes.part(end.size..<bytes.count), in: vault, key) {
       case .row(let row, let count):
         chain = chain.after(bytes.part(end.size..<end.size + count))
-        end.size += count
-        end.chain = chain
-        end.last = row.kind
-        try check(chain, against: anchor, end.segment)
+        (end.chain, end.size, end.last) = (chain, end.size + count, row.kind)
+        try check(end, against: anchor)
         body(row)
       case .torn where isLast && chain.count >= anchor.count:
         end.isTorn = true
@@ -154,9 +149,9 @@ struct UsesFiles: Sendable {
     }
   }
 
-  private func check(_ chain: UsesChain, against anchor: UsesChain, _ number: UInt64) throws(StoreError) {
-    guard chain.count != anchor.count || chain.head == anchor.head else {
-      throw tampered("a row of the log is not the one it should be", number)
+  private func check(_ end: End, against anchor: UsesChain) throws(StoreError) {
+    guard end.chain.count != anchor.count || end.chain.head == anchor.head else {
+      throw tampered("a row of the log is not the one it should be", end.segment)
     }
   }
 

@@ -21,10 +21,17 @@ final class UsesLog: Sendable {
     var refusals: [(row: UseRow, more: UInt32)] = [], refusalTime = Duration.zero
     /// Whether the vault has the item; nil if unknown.
     var isKept: Bool?
-    /// Reads without a row since the last row, the reason, and when it was found.
-    var lost: (count: Int, why: String, time: Duration)?
+    /// Since the last row.
+    var lost: Lost?
     /// Why the vault does not remember the log's end.
     var unclosed: String?
+  }
+
+  /// Reads without a row, the reason, and when it was found.
+  private struct Lost {
+    var count: Int
+    let why: String, time: Duration
+    var row: UseRow { .own(.cut, "reads without rows: \(why)", count: count) }
   }
 
   private let folder: FilePath
@@ -48,7 +55,7 @@ final class UsesLog: Sendable {
     return Hex.text(digest.bytes.prefix(8))
   }
 
-  private var item: ItemName { get throws(StoreError) { try ItemName(service: ItemName.logsOfUses, account: machine) } }
+  private var item: ItemName { ItemName(sealed: ItemName.logsOfUses, machine) }
 
   /// Why reads have no rows, or the log has no end; nil if all is well.
   var note: String? {
@@ -98,7 +105,7 @@ final class UsesLog: Sendable {
           missing -= 1
         }
         anchor(&state, vault, ifOlderThan: Self.anchorPause)
-      } catch { state.lost = ((state.lost?.count ?? 0) + missing, error.facts, now()) }
+      } catch { state.lost = Lost(count: (state.lost?.count ?? 0) + missing, why: error.facts, time: now()) }
     }
   }
 
@@ -115,13 +122,13 @@ final class UsesLog: Sendable {
       switch state.open {
       case .none: if let gap = end.gap { rows.append(.own(.cut, gap)) }
       case .some(let open):
-        guard open.chain == end.chain else {
+        guard open.end.chain == end.chain else {
           throw StoreError(
             .tampered, "the log of uses ends elsewhere than this agent has written it", place: files.folder.string,
             cure: "somebody changed it: lock the vault and keep its folder elsewhere")
         }
       }
-      if let lost = state.lost { rows.append(Self.row(for: lost)) }
+      if let lost = state.lost { rows.append(lost.row) }
       return most.map { rows.suffix(max(0, $0)) } ?? rows
     }
   }
@@ -158,10 +165,8 @@ final class UsesLog: Sendable {
     do throws(StoreError) {
       var found: Remembered?
       try vault.withKey(item) { (key, item) throws(StoreError) in
-        let anchor = try Self.anchor(in: item)
-        do throws(SecretMemoryError) { found = Remembered(key: try key.duplicate(), anchor: anchor) } catch {
-          throw StoreError(memory: error)
-        }
+        let copy = try key.withUnsafeBytes { (raw) throws(StoreError) in try SecretBytes.copy(of: raw) }
+        found = Remembered(key: copy, anchor: try Self.anchor(in: item))
       }
       state.isKept = true
       return found
@@ -183,16 +188,11 @@ final class UsesLog: Sendable {
         cure: "lock the vault in the other agent, then try again")
     }
     _ = try TrustedPath.makePrivateFolder(files.folder)
-    var found = try remembered(by: vault, &state)
-    if found == nil {
-      try begin(vault)
-      found = try remembered(by: vault, &state)
-    }
-    guard let item = found.take() else {
+    if try remembered(by: vault, &state) == nil { try begin(vault) }
+    guard let item = try remembered(by: vault, &state) else {
       throw StoreError(.conflict, "the key of the log of uses was removed meanwhile", place: lockPath.string, cure: "try again")
     }
     let end = try files.walk(item.key, from: item.anchor)
-    try files.trim(to: end)
     state.open = try UsesWriter(key: item.key, lock: lock, files: files, end, anchored: item.anchor.count)
     guard let gap = end.gap else { return }
     do throws(StoreError) { try write(.own(.cut, gap), &state) } catch {
@@ -206,8 +206,7 @@ final class UsesLog: Sendable {
   private func begin(_ vault: borrowing UnlockedVault) throws(StoreError) {
     let key: SecretBytes
     do throws(SecretMemoryError) { key = try SecretBytes.random(32) } catch { throw StoreError(memory: error) }
-    let form = SecretForm(key, metadata: Self.metadata)
-    try change(.set(form, for: item, if: .absent, keeping: 0), in: vault)
+    try change(.set(SecretForm(key, metadata: Self.metadata), for: item, if: .absent, keeping: 0), in: vault)
   }
 
   private static let metadata = ItemMetadata(label: "log of uses", attributes: [ItemMetadata.use: ItemMetadata.useOnly])
@@ -222,36 +221,24 @@ final class UsesLog: Sendable {
 
   private func write(_ row: UseRow, _ state: inout State) throws(StoreError) {
     if let lost = state.lost {
+      try state.open?.append(lost.row)
       state.lost = nil
-      do throws(StoreError) { try state.open?.append(Self.row(for: lost)) } catch {
-        state.lost = lost
-        throw error
-      }
     }
     try state.open?.append(row)
   }
 
-  private static func row(for lost: (count: Int, why: String, time: Duration)) -> UseRow {
-    var row = UseRow.own(.cut, "reads without rows: \(lost.why)")
-    row.count = UInt32(clamping: lost.count)
-    return row
-  }
-
   /// Whether a refusal gets a row of its own now.
   private func isFirst(_ row: UseRow, _ state: inout State) -> Bool {
-    let refusals = state.refusals
-    if refusals.isEmpty { state.refusalTime = now() }
-    if let at = refusals.firstIndex(where: { $0.row.repeated == row.repeated }) {
+    if state.refusals.isEmpty { state.refusalTime = now() }
+    let known = state.refusals.firstIndex { $0.row.repeated == row.repeated }
+    // All beyond the most share the last one.
+    if let at = known ?? (state.refusals.count > Self.mostRefusals ? Self.mostRefusals : nil) {
       state.refusals[at].more += 1
       return false
     }
-    guard refusals.count < Self.mostRefusals else {
-      if refusals.count == Self.mostRefusals { state.refusals.append((.own(.refused, "others"), 0)) }
-      state.refusals[Self.mostRefusals].more += 1
-      return false
-    }
-    state.refusals.append((row, 0))
-    return true
+    let isOther = state.refusals.count == Self.mostRefusals
+    state.refusals.append(isOther ? (.own(.refused, "others"), 1) : (row, 0))
+    return !isOther
   }
 
   private func writeRefusals(_ state: inout State, ifOlderThan age: Duration) throws(StoreError) {
@@ -270,9 +257,7 @@ final class UsesLog: Sendable {
   private static func anchor(in item: VaultItem) throws(StoreError) -> UsesChain {
     let attributes = item.metadata.attributes
     guard let count = attributes[Self.count] else { return UsesChain() }
-    let digits = (attributes[head] ?? "").utf8.compactMap { Character(Unicode.Scalar($0)).hexDigitValue }
-    let bytes = stride(from: 0, to: digits.count - 1, by: 2).map { UInt8(digits[$0] << 4 | digits[$0 + 1]) }
-    guard let count = UInt64(count), let head = Digest32(bytes) else {
+    guard let count = UInt64(count), let head = attributes[head].flatMap(Hex.bytes).flatMap({ Digest32($0) }) else {
       throw StoreError(
         .damaged, "the vault's anchor of the log of uses is unreadable", key: item.name.description,
         cure: "remove the item, and a new log begins")
@@ -282,7 +267,7 @@ final class UsesLog: Sendable {
 
   /// Has the vault remember the last row. Of a vault that cannot be written, the anchor waits.
   private func anchor(_ state: inout State, _ vault: borrowing UnlockedVault, ifOlderThan age: Duration) {
-    guard let chain = state.open?.chain, let anchored = state.open?.anchored, chain.count > anchored else { return }
+    guard let chain = state.open?.end.chain, let anchored = state.open?.anchored, chain.count > anchored else { return }
     if let time = state.anchorTime, now() - time < age { return }
     state.anchorTime = now()
     do throws(StoreError) {

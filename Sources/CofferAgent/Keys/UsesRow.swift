@@ -11,7 +11,6 @@ struct UsesChain: Sendable, Equatable {
   var count: UInt64 = 0
   var head = Digest32.zero
 
-  private static let associated = Array("coffer.uses".utf8)
   /// Length, number, nonce and tag of a row.
   private static let overhead = 4 + 8 + 24 + AEAD.tagBytes
   /// A row's content is filled up to multiples of this, as an item's description: its length tells little of a host's name.
@@ -23,30 +22,24 @@ struct UsesChain: Sendable, Equatable {
 
   /// The row for this place, with its number.
   func seal(_ row: UseRow, in vault: VaultID, _ key: borrowing SecretBytes) throws(StoreError) -> [UInt8] {
+    var row = row.bounded(Self.longestText)
+    row.number = count &+ 1
     var writer = try FrameWriter(answer: .done)
-    try writer.put(Self.version)
-    try row.bounded(Self.longestText).put(in: &writer)
-    return try writer.withFrame { (frame) throws(StoreError) in
-      // Without the frame's own head.
-      let content = frame.part(6..<frame.count)
-      let message = [UInt8](content) + [UInt8](repeating: 0, count: Self.block - 1 - (content.count - 1) % Self.block)
-      let nonce = Nonce24.random(), associated = associated(in: vault, row.number)
-      var out: [UInt8] = []
-      out.reserveCapacity(Self.overhead + message.count)
-      withUnsafeBytes(of: UInt32(Self.overhead - 4 + message.count).littleEndian) { out += $0 }
-      withUnsafeBytes(of: row.number.littleEndian) { out += $0 }
-      nonce.withBytes { out += $0 }
-      let box = [UInt8](unsafeUninitializedCapacity: message.count + AEAD.tagBytes) { box, count in
-        count = message.count + AEAD.tagBytes
-        let box = UnsafeMutableRawBufferPointer(start: box.baseAddress, count: count)
-        key.withUnsafeBytes { key in
-          message.withUnsafeBytes { message in
-            associated.withUnsafeBytes { AEAD.seal(message, key: key, nonce: nonce, ad: $0, into: box) }
-          }
-        }
+    try writer.put(Self.version, row)
+    // Without the frame's own head.
+    var message = try writer.withFrame { (frame) throws(StoreError) in Array(frame.dropFirst(6)) }
+    message += [UInt8](repeating: 0, count: Self.block - 1 - (message.count - 1) % Self.block)
+    let nonce = Nonce24.random()
+    var box = [UInt8](repeating: 0, count: message.count + AEAD.tagBytes)
+    box.withUnsafeMutableBytes { box in
+      lend(key, in: vault) { key, place in
+        message.withUnsafeBytes { AEAD.seal($0, key: key, nonce: nonce, ad: place, into: box) }
       }
-      return out + box
     }
+    let size = UInt32(Self.overhead - 4 + message.count)
+    var out = size.littleEndianBytes + row.number.littleEndianBytes
+    nonce.withBytes { out += $0 }
+    return out + box
   }
 
   enum Found {
@@ -61,38 +54,46 @@ struct UsesChain: Sendable, Equatable {
   /// The row at the beginning of `bytes`, if it is the one for this place.
   func open(_ bytes: UnsafeRawBufferPointer, in vault: VaultID, _ key: borrowing SecretBytes) -> Found {
     guard bytes.count >= 4 else { return .torn }
-    let count = Int(UInt32(littleEndian: bytes.loadUnaligned(as: UInt32.self)))
-    if count == 0 { return bytes.allSatisfy { $0 == 0 } ? .torn : .wrong }
-    guard Self.rowBytes.contains(count + 4 - Self.overhead) else { return .wrong }
-    guard count <= bytes.count - 4 else { return .torn }
-    let number = UInt64(littleEndian: bytes.loadUnaligned(fromByteOffset: 4, as: UInt64.self))
-    guard number == self.count &+ 1, let nonce = Nonce24(bytes.part(12..<36)) else { return .wrong }
-    let box = bytes.part(36..<4 + count), associated = associated(in: vault, number)
-    var isRight = false
-    let message = [UInt8](unsafeUninitializedCapacity: box.count - AEAD.tagBytes) { out, count in
-      let out = UnsafeMutableRawBufferPointer(start: out.baseAddress, count: box.count - AEAD.tagBytes)
-      isRight = key.withUnsafeBytes { key in
-        associated.withUnsafeBytes { AEAD.open(box, key: key, nonce: nonce, ad: $0, into: out) }
-      }
-      count = isRight ? out.count : 0
+    let size = Int(bytes.littleEndian(UInt32.self, at: 0))
+    if size == 0 { return bytes.allSatisfy { $0 == 0 } ? .torn : .wrong }
+    guard Self.rowBytes.contains(size + 4 - Self.overhead) else { return .wrong }
+    guard size <= bytes.count - 4 else { return .torn }
+    guard bytes.littleEndian(UInt64.self, at: 4) == count &+ 1, let nonce = Nonce24(bytes.part(12..<36)) else { return .wrong }
+    let box = bytes.part(36..<4 + size)
+    var message = [UInt8](repeating: 0, count: box.count - AEAD.tagBytes)
+    let isRight = message.withUnsafeMutableBytes { out in
+      lend(key, in: vault) { AEAD.open(box, key: $0, nonce: nonce, ad: $1, into: out) }
     }
     guard isRight else { return .wrong }
-    let row = message.withUnsafeBytes { message -> UseRow? in
+    return message.withUnsafeBytes { message in
       var reader = FrameReader(message)
-      do throws(StoreError) { return try reader.number(UInt8.self) == Self.version ? reader.read(UseRow.self) : nil } catch {
-        return nil
-      }
+      do throws(StoreError) {
+        return try reader.number(UInt8.self) == Self.version ? .row(reader.read(UseRow.self), bytes: 4 + size) : .newer
+      } catch { return .newer }
     }
-    return row.map { .row($0, bytes: 4 + count) } ?? .newer
   }
 
   /// The place after a row.
-  func after(_ row: UnsafeRawBufferPointer) -> UsesChain {
+  func after(_ row: some Sequence<UInt8>) -> UsesChain {
     UsesChain(count: count &+ 1, head: PlainHash.digest(head.bytes + row))
   }
 
-  private func associated(in vault: VaultID, _ number: UInt64) -> [UInt8] {
-    Self.associated + vault.bytes + withUnsafeBytes(of: number.littleEndian) { [UInt8]($0) } + head.bytes
+  /// Lends the key, and the associated data of this place's row.
+  private func lend<Result>(
+    _ key: borrowing SecretBytes, in vault: VaultID, _ body: (UnsafeRawBufferPointer, UnsafeRawBufferPointer) -> Result
+  ) -> Result {
+    let place = Array("coffer.uses".utf8) + vault.bytes + (count &+ 1).littleEndianBytes + head.bytes
+    return key.withUnsafeBytes { key in place.withUnsafeBytes { body(key, $0) } }
+  }
+}
+
+extension FixedWidthInteger {
+  var littleEndianBytes: [UInt8] { withUnsafeBytes(of: littleEndian) { [UInt8]($0) } }
+}
+
+extension UnsafeRawBufferPointer {
+  func littleEndian<Number: FixedWidthInteger & BitwiseCopyable>(_: Number.Type, at place: Int) -> Number {
+    Number(littleEndian: loadUnaligned(fromByteOffset: place, as: Number.self))
   }
 }
 
@@ -107,8 +108,8 @@ extension UseRow {
   }
 
   /// A row of the log's own.
-  static func own(_ kind: Kind, _ detail: String = "") -> UseRow {
-    UseRow(time: .now, kind: kind, item: nil, name: "", detail: detail)
+  static func own(_ kind: Kind, _ detail: String = "", count: Int = 1) -> UseRow {
+    UseRow(time: .now, kind: kind, item: nil, name: "", detail: detail, count: UInt32(clamping: count))
   }
 
   /// Without differences between equal refusals.

@@ -9,48 +9,48 @@ struct UsesWriter: ~Copyable {
   private let key: SecretBytes
   private let lock: DescriptorLock
   private let files: UsesFiles
-  private(set) var chain: UsesChain
+  private(set) var end: UsesFiles.End
   private(set) var segment: UsesSegment?
-  private var number: UInt64, first: UInt64, size: Int
   /// The row that the vault remembers.
   var anchored: UInt64
 
+  /// Cuts what a killed writer left.
   init(
     key: consuming SecretBytes, lock: DescriptorLock, files: UsesFiles, _ end: UsesFiles.End, anchored: UInt64
   ) throws(StoreError) {
+    try files.trim(to: end)
     self.key = key
-    (self.lock, self.files, self.anchored) = (lock, files, anchored)
-    (chain, number, first, size) = (end.chain, end.segment, end.first, end.size)
-    segment = number > 0 ? try UsesSegment(files.path(number), isNew: false) : nil
+    (self.lock, self.files, self.end, self.anchored) = (lock, files, end, anchored)
+    self.end.isTorn = false
+    segment = end.segment > 0 ? try UsesSegment(files.path(end.segment), isNew: false) : nil
   }
 
   /// Writes `row` with the next number.
   mutating func append(_ row: UseRow) throws(StoreError) {
-    var row = row
-    row.number = chain.count &+ 1
-    var bytes = try chain.seal(row, in: files.vault, key)
-    if let segment, size + bytes.count <= UsesFiles.segmentBytes {
-      try segment.append(bytes, after: size)
-      (size, chain) = (size + bytes.count, bytes.withUnsafeBytes { chain.after($0) })
-      return
-    }
-    let (next, first) = (number + 1, number == 0 ? 1 : first)
-    let head = files.head(next, first: first, after: chain)
-    let start = UsesChain(count: chain.count, head: PlainHash.digest(head))
-    bytes = try start.seal(row, in: files.vault, key)
+    let bytes = try end.chain.seal(row, in: files.vault, key)
+    guard let segment, end.size + bytes.count <= UsesFiles.segmentBytes else { return try begin(with: row) }
+    try segment.append(bytes, after: end.size)
+    (end.size, end.chain) = (end.size + bytes.count, end.chain.after(bytes))
+  }
+
+  private mutating func begin(with row: UseRow) throws(StoreError) {
+    let head = UsesFiles.Head(
+      number: end.segment + 1, first: end.segment == 0 ? 1 : end.first, count: end.chain.count, before: end.chain.head)
+    let bytes = try head.chain.seal(row, in: files.vault, key)
     // The rows before must not be lost alone.
     try segment?.synchronize()
-    let made = try UsesSegment(files.path(next), isNew: true)
+    let made = try UsesSegment(files.path(head.number), isNew: true)
     do throws(StoreError) {
-      try made.append(head + bytes, after: 0)
+      try made.append(head.bytes + bytes, after: 0)
       try TrustedPath.synchronize(files.folder)
     } catch {
-      try files.trim(to: UsesFiles.End(chain: chain, segment: number))
+      try files.trim(to: end)
       throw error
     }
-    (segment, number, self.first, size) = (made, next, first, head.count + bytes.count)
-    chain = bytes.withUnsafeBytes { start.after($0) }
-    try files.remove { $0 + UsesFiles.most <= next }
+    segment = made
+    end = UsesFiles.End(
+      chain: head.chain.after(bytes), segment: head.number, first: head.first, size: UsesFiles.Head.size + bytes.count)
+    try files.remove { $0 + UsesFiles.most <= head.number }
   }
 }
 
@@ -75,7 +75,7 @@ final class UsesSegment: Sendable {
 
   /// Adds `bytes` after the first `size` ones, whole or not at all.
   func append(_ bytes: [UInt8], after size: Int) throws(StoreError) {
-    try check()
+    try check(failure.load(ordering: .acquiring))
     var count = write(descriptor, bytes, bytes.count)
     while count < 0, errno == EINTR { count = write(descriptor, bytes, bytes.count) }
     guard count == bytes.count else {
@@ -98,12 +98,11 @@ final class UsesSegment: Sendable {
   }
 
   func synchronize() throws(StoreError) {
-    try check()
-    guard fdatasync(descriptor) == 0 else { throw StoreError(errno: errno, "make the log of uses durable", place: path) }
+    try check(failure.load(ordering: .acquiring))
+    try check(fdatasync(descriptor) == 0 ? 0 : errno)
   }
 
-  private func check() throws(StoreError) {
-    let code = failure.load(ordering: .acquiring)
+  private func check(_ code: Int32) throws(StoreError) {
     guard code == 0 else { throw StoreError(errno: code, "make the log of uses durable", place: path) }
   }
 }

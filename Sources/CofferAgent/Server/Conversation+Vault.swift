@@ -81,7 +81,7 @@ extension Conversation {
   ) throws(AnswerFailure) {
     let given = try arguments(of: frame) { (fields) throws(StoreError) in (repeat try (each Argument).read(from: &fields)) }
     let keyring = try checked { () throws(StoreError) in try vault.keyring }
-    let client = KeyClient(facts: peer(at: socket))
+    let client = peer(at: socket)
     let list = try perform(call.effect, on: socket) { (vault) throws(StoreError) in
       try call.work(keyring, client, vault, repeat each given)
     }
@@ -103,9 +103,8 @@ extension Conversation {
     let approval = try arguments(of: frame) { (fields) throws(StoreError) in try fields.read(KeyApproval.self) }
     let vault = try checked { () throws(StoreError) in try self.vault }
     let isProven = try checked { () throws(StoreError) in try server.vaults.proves(approval.passphrase, of: vault) }
-    let client = KeyClient(facts: peer(at: socket))
     try withVault { (unlocked) throws(StoreError) in
-      try vault.keyring.allow(approval, isProven: isProven, by: client, in: unlocked)
+      try vault.keyring.allow(approval, isProven: isProven, in: unlocked)
     }
     try done(on: socket) { (_) throws(StoreError) in }
   }

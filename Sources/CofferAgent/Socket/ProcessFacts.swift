@@ -53,11 +53,9 @@ struct ProcessFacts: Sendable, Equatable {
   }
 
   private static func program(of process: Int32) -> String? {
-    withUnsafeTemporaryAllocation(of: CChar.self, capacity: Int(PATH_MAX)) { bytes in
-      guard let start = bytes.baseAddress else { return nil }
-      let count = readlink("/proc/\(process)/exe", start, bytes.count)
-      return count > 0 ? String(decoding: UnsafeRawBufferPointer(bytes).prefix(count), as: UTF8.self) : nil
-    }
+    var bytes = [CChar](repeating: 0, count: Int(PATH_MAX))
+    let count = readlink("/proc/\(process)/exe", &bytes, bytes.count)
+    return count > 0 ? String(decoding: bytes.prefix(count).map(UInt8.init(bitPattern:)), as: UTF8.self) : nil
   }
 }
 

@@ -1,6 +1,7 @@
 package import CofferClient
 package import CofferPlatform
 internal import CofferStorage
+internal import CofferVaultFormat
 
 /// The text of an error's cause in the agent.
 struct AgentCause: Error, Sendable, CustomStringConvertible { let description: String }
@@ -39,15 +40,9 @@ extension WireError {
     case .newerFormat: return .newerFormat(found: first, supported: second)
     case .kdfMemory: return .kdfMemory(needs: first, has: second)
     case .io: return .io(Int32(clamping: first))
-    case .pending: return Self.transactionID(detail).map { .pending($0) }
+    case .pending: return Hex.bytes(detail).flatMap { TransactionID($0) }.map { .pending($0) }
     default: return kind
     }
-  }
-
-  private static func transactionID(_ digits: String) -> TransactionID? {
-    let nibbles = digits.utf8.compactMap { Character(Unicode.Scalar($0)).hexDigitValue }
-    guard nibbles.count == 32 else { return nil }
-    return TransactionID(stride(from: 0, to: 32, by: 2).map { UInt8(nibbles[$0] << 4 | nibbles[$0 + 1]) })
   }
 }
 

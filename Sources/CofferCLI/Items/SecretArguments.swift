@@ -1,3 +1,4 @@
+internal import ArgumentParser
 internal import CofferTerminal
 
 /// Options that other programs have and this one never will: a secret on a command line is in the process list, the shell's
@@ -7,10 +8,11 @@ enum SecretArguments {
     "--passphrase", "--password", "--pass", "--secret-value", "--value", "--token", "--new-passphrase", "--key",
   ]
 
-  static func refusal(_ given: [String]) -> Failure? {
+  static func refusal(_ given: [String], _ command: any ParsableCommand.Type) -> Failure? {
     for word in given.prefix(while: { $0 != "--" }) where word.hasPrefix("--") {
       let name = word.prefix { $0 != "=" }
-      guard names.contains(String(name)) else { continue }
+      // Of ssh run alone it is an option: a key's name.
+      guard names.contains(String(name)), name != "--key" || command != SSHRunCommand.self else { continue }
       return .usage(
         "there is no \(name): a secret is never an argument, because every process and the shell's history would see it",
         try: name.contains("pass")

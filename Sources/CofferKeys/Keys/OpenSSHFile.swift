@@ -22,17 +22,16 @@ extension SSHPrivateKey {
         })
     }
     guard let decoded else { throw .malformedKey("a key's file is not Base64") }
-    self = try decoded.withUnsafeBytes { (raw) throws(StoreError) in
-      var reader = SSHReader(raw)
-      guard raw.starts(with: Self.magic) else { throw .malformedKey("a key's file does not begin as openssh-key-v1") }
-      _ = try reader.take(Self.magic.count)
+    self = try decoded.read { (reader) throws(StoreError) in
+      guard try reader.take(Self.magic.count).elementsEqual(Self.magic) else {
+        throw .malformedKey("a key's file does not begin as openssh-key-v1")
+      }
       guard try reader.text() == "none", try reader.text() == "none", try reader.string().isEmpty else {
         throw StoreError(.unsupported, "the key's file has a passphrase", cure: "remove it with ssh-keygen -p")
       }
       guard try reader.uint32() == 1 else { throw .malformedKey("a key's file does not hold one key") }
       let blob = try reader.string()
       let key = try Self.read(section: reader.string(), isSealed)
-      try reader.end()
       guard key.certificate == nil, blob.elementsEqual(key.publicKey.blob) else {
         throw .malformedKey("the public key before the private one is another")
       }

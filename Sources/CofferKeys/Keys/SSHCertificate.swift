@@ -11,14 +11,12 @@ package struct SSHCertificate: Sendable, Hashable {
   package let blob: [UInt8]
   /// The certified key.
   package let key: SSHPublicKey
-  package let serial: UInt64
   package let kind: Kind
-  package let keyID: String
   /// User names, or host names that may have `*` and `?`. Without any a certificate is valid for nothing here.
   package let principals: [String]
   /// Seconds since 1970, the latter excluded.
   package let validAfter, validBefore: UInt64
-  package let criticalOptions: [String: [UInt8]]
+  package let criticalOptions: [String]
   package let authority: SSHPublicKey
 
   /// The most names, as in OpenSSH: each is compared with a host's name.
@@ -27,22 +25,19 @@ package struct SSHCertificate: Sendable, Hashable {
   /// - Throws: ``StoreError`` `.undecodable` for a malformed certificate, and one whose signature does not verify; `.unsupported`
   ///   as ``SSHPublicKey/init(blob:)``.
   package init(blob: [UInt8]) throws(StoreError) {
-    self = try blob.withBytes { (raw) throws(StoreError) in
-      var reader = SSHReader(raw)
-      return try SSHCertificate(blob, raw, &reader)
-    }
+    self = try blob.read { (reader) throws(StoreError) in try SSHCertificate(blob, &reader) }
   }
 
-  private init(_ blob: [UInt8], _ raw: UnsafeRawBufferPointer, _ reader: inout SSHReader) throws(StoreError) {
+  private init(_ blob: [UInt8], _ reader: inout SSHReader) throws(StoreError) {
     let (type, isCertificate) = try SSHKeyType.named(reader.text())
     guard isCertificate else { throw .unusable("a key stands in place of a certificate") }
     _ = try reader.string()  // A nonce.
     key = try SSHPublicKey(KeyNumbers(type, type.publicNames, from: &reader))
-    serial = try reader.uint64()
+    _ = try reader.uint64()  // Its serial number.
     guard let kind = Kind(rawValue: try reader.uint32()) else {
       throw .malformedKey("a certificate is for neither a user nor a host")
     }
-    keyID = try reader.text()
+    _ = try reader.text()  // Its name for people.
     var (names, principals) = (SSHReader(try reader.string()), [String]())
     while !names.isAtEnd, principals.count <= Self.mostPrincipals { principals.append(try names.text()) }
     guard principals.count <= Self.mostPrincipals else {
@@ -54,39 +49,35 @@ package struct SSHCertificate: Sendable, Hashable {
     _ = try reader.string()  // Reserved.
     authority = try SSHPublicKey(blob: Array(reader.string()))
     let signed = reader.bytes(from: 0, to: reader.offset)
-    let signature = try reader.string()
-    try reader.end()
-    guard authority.verify(signature, of: signed) else { throw .malformedKey("a certificate's signature is wrong") }
+    guard authority.verify(try reader.string(), of: signed) else { throw .malformedKey("a certificate's signature is wrong") }
     (self.blob, self.kind, self.principals) = (blob, kind, principals)
   }
 
-  /// Names in ascending order, each once, with their data.
-  private static func options(_ raw: UnsafeRawBufferPointer) throws(StoreError) -> [String: [UInt8]] {
-    var (reader, options, last) = (SSHReader(raw), [String: [UInt8]](), [UInt8]())
+  /// Names, in ascending order and each once. Their data are skipped.
+  private static func options(_ raw: UnsafeRawBufferPointer) throws(StoreError) -> [String] {
+    var (reader, names) = (SSHReader(raw), [String]())
     while !reader.isAtEnd {
       let name = try reader.text()
-      let bytes = Array(name.utf8)
-      guard last.lexicographicallyPrecedes(bytes) else { throw .malformedKey("a certificate's options are not in order") }
-      options[name] = Array(try reader.string())
-      last = bytes
+      guard (names.last ?? "").utf8.lexicographicallyPrecedes(name.utf8) else {
+        throw .malformedKey("a certificate's options are not in order")
+      }
+      names.append(name)
+      _ = try reader.string()
     }
-    return options
+    return names
   }
-
-  /// Whether `seconds` since 1970 lie in the time of its validity.
-  package func isValid(at seconds: UInt64) -> Bool { validAfter <= seconds && seconds < validBefore }
 
   /// Whether it proves that its key is that of `host`, in the opinion of one of `authorities`. No critical option of a host's is
   /// defined, and an unknown one forbids its use.
   package func proves(host: String, at seconds: UInt64, authorities: some Sequence<SSHPublicKey>) -> Bool {
-    kind == .host && isValid(at: seconds) && criticalOptions.isEmpty && authorities.contains(authority)
+    kind == .host && validAfter <= seconds && seconds < validBefore && criticalOptions.isEmpty && authorities.contains(authority)
       && principals.contains { host.lowercased().matches(pattern: $0.lowercased()) }
   }
 
   /// `TYPE BASE64 COMMENT`.
   ///
   /// - Throws: as ``init(blob:)``.
-  package init(line: String) throws(StoreError) { try self.init(blob: SSHLine(line).blob) }
+  package init(line: String) throws(StoreError) { try self.init(blob: SSHLine.blob(of: line)) }
   package func line(comment: String) -> String { SSHLine.text(key.type.certificateName, blob, comment) }
 }
 

@@ -24,11 +24,7 @@ package struct SSHPrivateKey: ~Copyable, Sendable {
       try writer.put(key)
     }
     try writer.put(comment)
-    let fields = writer.secret()
-    return try fields.withUnsafeBytes { (raw) throws(StoreError) in
-      var reader = SSHReader(raw)
-      return try SSHPrivateKey(from: &reader)
-    }
+    return try writer.secret().read { (reader) throws(StoreError) in try SSHPrivateKey(from: &reader) }
   }
 
   /// Reads type, numbers and comment, as a request to add a key and a file hold them. Constraints follow in the one, padding in
@@ -47,7 +43,7 @@ package struct SSHPrivateKey: ~Copyable, Sendable {
     let fields = try Self.fields(type, certificate?.key, from: &reader)
     let comment = String(decoding: try reader.string(), as: UTF8.self)
     let publicKey = try fields.withUnsafeBytes { (raw) throws(StoreError) in
-      let numbers = try Self.numbers(type, raw)
+      let numbers = try KeyNumbers(type, type.privateNames, of: raw)
       let publicKey = try SSHPublicKey(numbers)
       if !isSealed || type.curve == nil { try numbers.checkPrivate() }
       return publicKey
@@ -73,13 +69,6 @@ package struct SSHPrivateKey: ~Copyable, Sendable {
     return writer.secret()
   }
 
-  /// The numbers of `fields`.
-  private static func numbers(_ type: SSHKeyType, _ fields: UnsafeRawBufferPointer) throws(StoreError) -> KeyNumbers {
-    var reader = SSHReader(fields)
-    _ = try reader.string()
-    return try KeyNumbers(type, type.privateNames, from: &reader)
-  }
-
   /// Without checks, which tests of faults leave out.
   init(_ fields: consuming SecretBytes, _ publicKey: SSHPublicKey, _ certificate: SSHCertificate?, _ comment: String) {
     (self.publicKey, self.certificate, self.comment) = (publicKey, certificate, comment)
@@ -97,7 +86,7 @@ package struct SSHPrivateKey: ~Copyable, Sendable {
     }
     var writer = try SSHWriter()
     try fields.withUnsafeBytes { (raw) throws(StoreError) in
-      try Self.numbers(publicKey.type, raw).sign(data, flags: flags, to: &writer)
+      try KeyNumbers(publicKey.type, publicKey.type.privateNames, of: raw).sign(data, flags: flags, to: &writer)
     }
     let signature = writer.bytes()
     // A wrong one reveals a prime. Source: Boneh, DeMillo, Lipton, "On the Importance of Checking Cryptographic Protocols for

@@ -11,12 +11,10 @@ package struct SSHPublicKey: Sendable, Hashable {
   /// - Throws: ``StoreError`` `.undecodable` for bytes that are no key; `.unsupported` for a type that Coffer does not use,
   ///   certificates too, and for RSA and ECDSA without libgcrypt.
   package init(blob: [UInt8]) throws(StoreError) {
-    type = try blob.withBytes { (raw) throws(StoreError) in
-      var reader = SSHReader(raw)
+    type = try blob.read { (reader) throws(StoreError) in
       let (type, isCertificate) = try SSHKeyType.named(reader.text())
       guard !isCertificate else { throw .unusable("a certificate stands in place of a key") }
       try KeyNumbers(type, type.publicNames, from: &reader).checkPublic()
-      try reader.end()
       return type
     }
     self.blob = blob
@@ -24,7 +22,7 @@ package struct SSHPublicKey: Sendable, Hashable {
 
   /// - Parameter line: `TYPE BASE64 [COMMENT]`, as in a `.pub` file, or in known_hosts after the names.
   /// - Throws: as ``init(blob:)``.
-  package init(line: String) throws(StoreError) { try self.init(blob: SSHLine(line).blob) }
+  package init(line: String) throws(StoreError) { try self.init(blob: SSHLine.blob(of: line)) }
 
   /// `TYPE BASE64 COMMENT`, without a newline.
   package func line(comment: String) -> String { SSHLine.text(type.rawValue, blob, comment) }
@@ -41,9 +39,9 @@ package struct SSHPublicKey: Sendable, Hashable {
   }
 
   func verifies(_ signature: UnsafeRawBufferPointer, _ data: UnsafeRawBufferPointer) throws(StoreError) -> Bool {
-    var reader = SSHReader(signature)
-    let (algorithm, bytes) = (try reader.text(), try reader.string())
-    try reader.end()
+    let (algorithm, bytes) = try SSHReader.read(signature) { (reader) throws(StoreError) in
+      (try reader.text(), try reader.string())
+    }
     guard type == .rsa || algorithm == type.rawValue else { return false }
     return try withNumbers { (numbers) throws(StoreError) in try numbers.verifies(algorithm, bytes, data) }
   }
@@ -56,33 +54,25 @@ package struct SSHPublicKey: Sendable, Hashable {
   }
 
   func withNumbers<Result: ~Copyable>(_ body: (KeyNumbers) throws(StoreError) -> Result) throws(StoreError) -> Result {
-    try blob.withBytes { (raw) throws(StoreError) in
-      var reader = SSHReader(raw)
-      _ = try reader.string()
-      return try body(KeyNumbers(type, type.publicNames, from: &reader))
-    }
+    try blob.withBytes { (raw) throws(StoreError) in try body(KeyNumbers(type, type.publicNames, of: raw)) }
   }
 }
 
 /// The text form of a key or certificate. Source: OpenSSH's sshd(8), "AUTHORIZED_KEYS FILE FORMAT".
-package struct SSHLine: Sendable {
-  package let blob: [UInt8]
-  package let comment: String
-
+enum SSHLine {
   /// - Throws: ``StoreError`` `.undecodable` for another text, and for a type that is not that of the blob.
-  package init(_ line: String) throws(StoreError) {
+  static func blob(of line: String) throws(StoreError) -> [UInt8] {
     let parts = line.split(separator: " ", maxSplits: 2, omittingEmptySubsequences: true)
     guard parts.count > 1 else { throw .malformedKey("a line is not TYPE BASE64 COMMENT") }
-    guard let decoded = try decoded(parts[1], { try SecretBase64.decode($0) }) else {
+    guard let blob = try decoded(parts[1], { try SecretBase64.decode($0) }) else {
       throw .malformedKey("a line's second word is not Base64")
     }
-    blob = decoded
-    comment = parts.count > 2 ? String(parts[2]) : ""
-    let name = try decoded.withBytes { (raw) throws(StoreError) in
+    let name = try blob.withBytes { (raw) throws(StoreError) in
       var reader = SSHReader(raw)
       return try reader.text()
     }
     guard name == parts[0] else { throw .malformedKey("a line's first word is not the type of its key") }
+    return blob
   }
 
   static func text(_ type: String, _ blob: [UInt8], _ comment: String) -> String {

@@ -5,7 +5,7 @@ package enum SigningPurpose: Sendable, Equatable {
   /// A login by the key that is to sign.
   case login(Login)
   /// A signature of a file or a commit. Source: OpenSSH's PROTOCOL.sshsig.
-  case file(namespace: String, hash: String)
+  case file(namespace: String)
   /// A certificate by the key that is to sign. Source: OpenSSH's PROTOCOL.certkeys.
   case certificate
   /// Anything else, such as a malformed request.
@@ -38,56 +38,47 @@ package enum SigningPurpose: Sendable, Equatable {
   private static let longestSessionID = 128
 
   private static func login(_ data: UnsafeRawBufferPointer, _ blob: [UInt8]) throws(StoreError) -> Login {
-    var reader = SSHReader(data)
-    let sessionID = Array(try reader.string())
-    guard 1...longestSessionID ~= sessionID.count, try reader.byte() == loginByte else { throw .malformedKey("no login") }
-    let user = try reader.text()
-    guard try reader.text() == "ssh-connection" else { throw .malformedKey("another service") }
-    let method = try reader.text()
-    guard ["publickey", "publickey-hostbound-v00@openssh.com"].contains(method), try reader.byte() == 1 else {
-      throw .malformedKey("another method")
-    }
-    let algorithm = try reader.text()
-    guard try reader.string().elementsEqual(blob), try type(of: blob).fits(algorithm: algorithm) else {
-      throw .malformedKey("another key")
-    }
-    let hostKey = method == "publickey" ? nil : Array(try reader.string())
-    try reader.end()
-    return Login(sessionID: sessionID, user: user, hostKey: hostKey)
-  }
-
-  private static func type(of blob: [UInt8]) throws(StoreError) -> SSHKeyType {
-    try blob.withBytes { (raw) throws(StoreError) in
-      var reader = SSHReader(raw)
-      return try SSHKeyType.named(reader.text()).type
+    try SSHReader.read(data) { (reader) throws(StoreError) in
+      let sessionID = Array(try reader.string())
+      guard 1...longestSessionID ~= sessionID.count, try reader.byte() == loginByte else { throw .malformedKey("no login") }
+      let user = try reader.text()
+      guard try reader.text() == "ssh-connection" else { throw .malformedKey("another service") }
+      let method = try reader.text()
+      guard ["publickey", "publickey-hostbound-v00@openssh.com"].contains(method), try reader.byte() == 1 else {
+        throw .malformedKey("another method")
+      }
+      let algorithm = try reader.text()
+      guard try reader.string().elementsEqual(blob), try SSHKeyType.of(blob).type.fits(algorithm: algorithm) else {
+        throw .malformedKey("another key")
+      }
+      return Login(sessionID: sessionID, user: user, hostKey: method == "publickey" ? nil : Array(try reader.string()))
     }
   }
 
   private static func file(_ data: UnsafeRawBufferPointer) throws(StoreError) -> SigningPurpose {
-    var reader = SSHReader(data)
-    guard try reader.take(6).elementsEqual("SSHSIG".utf8) else { throw .malformedKey("no SSHSIG") }
-    let namespace = try reader.text()
-    _ = try reader.string()  // Reserved, and to be ignored.
-    let hash = try reader.text()
-    let digest = try reader.string()
-    try reader.end()
-    guard !namespace.isEmpty, digest.count == ["sha256": 32, "sha512": 64][hash] else { throw .malformedKey("no SSHSIG") }
-    return .file(namespace: namespace, hash: hash)
+    try SSHReader.read(data) { (reader) throws(StoreError) in
+      guard try reader.take(6).elementsEqual("SSHSIG".utf8) else { throw .malformedKey("no SSHSIG") }
+      let namespace = try reader.text()
+      _ = try reader.string()  // Reserved, and to be ignored.
+      let (hash, digest) = (try reader.text(), try reader.string())
+      guard !namespace.isEmpty, digest.count == ["sha256": 32, "sha512": 64][hash] else { throw .malformedKey("no SSHSIG") }
+      return .file(namespace: namespace)
+    }
   }
 
   /// The fields of ``SSHCertificate`` without its signature.
   private static func certificate(_ data: UnsafeRawBufferPointer, _ blob: [UInt8]) throws(StoreError) -> SigningPurpose {
-    var reader = SSHReader(data)
-    let (type, isCertificate) = try SSHKeyType.named(reader.text())
-    guard isCertificate else { throw .malformedKey("no certificate") }
-    _ = try reader.string()
-    _ = try KeyNumbers(type, type.publicNames, from: &reader)
-    _ = (try reader.uint64(), try reader.uint32())  // Serial number and kind.
-    _ = (try reader.string(), try reader.string())  // Id and names.
-    _ = (try reader.uint64(), try reader.uint64())
-    _ = (try reader.string(), try reader.string(), try reader.string())
-    guard try reader.string().elementsEqual(blob) else { throw .malformedKey("another authority") }
-    try reader.end()
-    return .certificate
+    try SSHReader.read(data) { (reader) throws(StoreError) in
+      let (type, isCertificate) = try SSHKeyType.named(reader.text())
+      guard isCertificate else { throw .malformedKey("no certificate") }
+      _ = try reader.string()
+      _ = try KeyNumbers(type, type.publicNames, from: &reader)
+      _ = (try reader.uint64(), try reader.uint32())  // Serial number and kind.
+      _ = (try reader.string(), try reader.string())  // Id and names.
+      _ = (try reader.uint64(), try reader.uint64())
+      _ = (try reader.string(), try reader.string(), try reader.string())
+      guard try reader.string().elementsEqual(blob) else { throw .malformedKey("another authority") }
+      return .certificate
+    }
   }
 }

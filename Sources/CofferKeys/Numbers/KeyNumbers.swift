@@ -18,6 +18,13 @@ struct KeyNumbers {
     try read(names, from: &reader)
   }
 
+  /// Those of `fields`, after the type's name.
+  init(_ type: SSHKeyType, _ names: [String], of fields: UnsafeRawBufferPointer) throws(StoreError) {
+    var reader = SSHReader(fields)
+    _ = try reader.string()
+    try self.init(type, names, from: &reader)
+  }
+
   subscript(name: String) -> UnsafeRawBufferPointer { values[name] ?? UnsafeRawBufferPointer(start: nil, count: 0) }
 
   /// Whether it is an `mpint`; a point is a string.

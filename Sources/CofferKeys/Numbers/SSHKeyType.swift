@@ -24,6 +24,16 @@ package enum SSHKeyType: String, Sendable, CaseIterable {
     throw .unusable("keys of type '\(name.prefix(64))' are not used")
   }
 
+  /// The kind of a key's or a certificate's blob.
+  ///
+  /// - Throws: as ``named(_:)``; ``StoreError`` `.undecodable` for other bytes.
+  package static func of(_ blob: [UInt8]) throws(StoreError) -> (type: SSHKeyType, isCertificate: Bool) {
+    try blob.withBytes { (raw) throws(StoreError) in
+      var reader = SSHReader(raw)
+      return try named(reader.text())
+    }
+  }
+
   /// Whether a login with such a key, or a certificate for it, may name this algorithm.
   func fits(algorithm: String) -> Bool {
     let plain = algorithm.hasSuffix(Self.certificateSuffix) ? String(algorithm.dropLast(Self.certificateSuffix.count)) : algorithm

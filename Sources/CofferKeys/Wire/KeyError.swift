@@ -23,6 +23,13 @@ extension [UInt8] {
   ) throws(Failure) -> Result {
     try span.bytes.withUnsafeBytes { (bytes) throws(Failure) in try body(bytes) }
   }
+
+  /// Reads all of the bytes.
+  package func read<Result: ~Copyable>(
+    _ body: (inout SSHReader) throws(StoreError) -> Result
+  ) throws(StoreError) -> Result {
+    try withBytes { (raw) throws(StoreError) in try SSHReader.read(raw, body) }
+  }
 }
 
 /// The public bytes that `decode` finds in a text; nil without any.
@@ -42,6 +49,13 @@ extension UnsafeRawBufferPointer {
 }
 
 extension SecretBytes {
+  /// Reads all of the bytes.
+  package borrowing func read<Result: ~Copyable>(
+    _ body: (inout SSHReader) throws(StoreError) -> Result
+  ) throws(StoreError) -> Result {
+    try withUnsafeBytes { (raw) throws(StoreError) in try SSHReader.read(raw, body) }
+  }
+
   func withAddress(_ body: (UnsafePointer<UInt8>) -> Bool) -> Bool { withUnsafeBytes { $0.withAddress(body) } }
 
   mutating func withMutableAddress(_ body: (UnsafeMutablePointer<UInt8>) -> Bool) -> Bool {

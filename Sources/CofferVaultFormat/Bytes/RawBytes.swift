@@ -42,6 +42,13 @@ package enum Hex {
     return String(decoding: digits, as: UTF8.self)
   }
 
+  /// The bytes of a text of two digits a byte; nil for any other.
+  package static func bytes(_ text: String) -> [UInt8]? {
+    let digits = text.utf8.compactMap { Character(Unicode.Scalar($0)).hexDigitValue }
+    guard digits.count == text.utf8.count, digits.count.isMultiple(of: 2) else { return nil }
+    return stride(from: 0, to: digits.count, by: 2).map { UInt8(digits[$0] << 4 | digits[$0 + 1]) }
+  }
+
   /// The ASCII digit of a value below 16, without a table, whose cache lines would reveal the digit.
   static func digit(_ value: UInt8) -> UInt8 {
     let letter = (value &+ 6) >> 4  // 1 for ten and above

@@ -1,6 +1,7 @@
 import CofferPlatform
 import CofferStorage
 import CofferTestSupport
+import CofferVault
 import Foundation
 import Testing
 
@@ -97,6 +98,21 @@ import Testing
     #expect(kind { _ = try bench.sign([1, 2, 3], blob) } == .refused)
     #expect(kind { try bench.allow(.ahead(KeyBench.name("none"), seconds: 60, passphrase: nil)) } == .notFound)
     bench.time.pass(.seconds(60))
+    #expect(try bench.sign(fileData(), blob).question != nil)
+  }
+
+  @Test func `what was allowed before a key's rules changed does not count`() throws {
+    try bench.allow(.ahead(KeyBench.name("key"), seconds: 60, passphrase: nil))
+    #expect(try isSigned(fileData()))
+    let beside = try LockedVault.open(bench.vault.settings.vault, options: .withoutPins).unlock(with: TestAgent.credentials())
+    var metadata = try #require(try beside.item(KeyBench.name("key"))).metadata
+    metadata.attributes["coffer.use.for"] = "sign:git"
+    try beside.apply([.describe(KeyBench.name("key"), as: metadata)])
+    let asked = try question(fileData())
+    metadata.attributes["coffer.use.for"] = "sign:git\nsign:file"
+    try beside.apply([.describe(KeyBench.name("key"), as: metadata)])
+    try bench.allow(.yes(asked.ticket, .once, passphrase: nil))
+    #expect(kind { _ = try isSigned(fileData(), ticket: asked.ticket) } == .refused)
     #expect(try bench.sign(fileData(), blob).question != nil)
   }
 

@@ -47,6 +47,21 @@ import Testing
     #expect(try refusal(fileData(), blob, [])?.contains("sign:git") == true)
   }
 
+  @Test func `a host that lies about its name is refused, and the log names its host key`() throws {
+    let blob = try bench.newKey("key", KeyBench.metadata(["near"], ask: "never", hosts: [near.line]))
+    // Its own key under another's name, and another's key without that one's signature.
+    #expect(try bench.names([other.bind(1)]).isEmpty)
+    #expect(try refusal(other.login(blob, session: 1), blob, [other.bind(1)])?.contains("is not in its rules") == true)
+    #expect(
+      try bench.rows().last.map { [$0.kind.rawValue, $0.name, $0.hostKey] } == [
+        UseRow.Kind.refused.rawValue, "key", other.key.publicKey.fingerprint,
+      ])
+    let stolen = try other.bind(1).with(hostKey: near.blob)
+    #expect(kind { _ = try bench.list([stolen]) } == .refused)
+    #expect(try refusal(near.login(blob, session: 1), blob, [stolen])?.contains("signature") == true)
+    #expect(try bench.rows().last?.detail.contains("signature") == true)
+  }
+
   @Test func `users are patterns`() throws {
     let blob = try key("deploy-*@near", "?@far")
     #expect(try refusal(near.login(blob, session: 1, user: "deploy-web"), blob, [near.bind(1)]) == nil)
@@ -80,6 +95,9 @@ import Testing
     #expect(try bench.names([near.bind(1, forwarding: true)]) == ["beyond", "any"])
     #expect(try bench.names([near.bind(1, forwarding: true), far.bind(2)]) == ["beyond", "any"])
     #expect(try bench.names([other.bind(1)]) == ["any"])
+    // asyncssh, paramiko, dbclient and plink name no host. paramiko ends at the first key that is refused.
+    try bench.newKey("a", KeyBench.metadata(["near"], hosts: [near.line]))
+    #expect(try bench.names().first == "any")
   }
 
   @Test func `through a forwarded socket a key signs files only where it may go further`() throws {

@@ -14,7 +14,7 @@ final class KeyBench {
   let folder: FilePath
   let vault: AgentVault
   let time = HandClock()
-  let client = KeyClient(facts: ProcessFacts(of: getpid()))
+  let client = ProcessFacts(of: getpid())
 
   init() throws {
     folder = try TestAgent.newFolder()
@@ -50,7 +50,7 @@ final class KeyBench {
   }
 
   func put(_ addition: KeyAddition) throws -> String {
-    try vault.use { (unlocked) throws(StoreError) in try vault.keyring.put(addition, by: client, in: unlocked) }
+    try vault.use { (unlocked) throws(StoreError) in try vault.keyring.put(addition, in: unlocked) }
   }
 
   func list(_ bindings: [SessionBinding] = []) throws -> [KeyListing] {
@@ -73,12 +73,12 @@ final class KeyBench {
 
   func allow(_ approval: KeyApproval, isProven: Bool = false) throws {
     try vault.use { (unlocked) throws(StoreError) in
-      try vault.keyring.allow(approval, isProven: isProven, by: client, in: unlocked)
+      try vault.keyring.allow(approval, isProven: isProven, in: unlocked)
     }
   }
 
   func drop(_ blob: [UInt8]?) throws -> Int {
-    try vault.use { (unlocked) throws(StoreError) in try vault.keyring.drop(blob.map(KeyBlob.init), in: unlocked) }
+    try vault.use { (unlocked) throws(StoreError) in try vault.keyring.drop(blob, in: unlocked) }
   }
 
   private func entries() throws -> [UseEntry] {

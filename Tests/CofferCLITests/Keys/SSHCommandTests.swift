@@ -127,6 +127,19 @@ struct SSHCommandTests {
     #expect(try home.coffer("ssh edit a --ask never").status == 69)
   }
 
+  @Test
+  func `edit --hosts takes a server's new key from known_hosts`() throws {
+    let home = try home()
+    for name in ["former", "new"] {
+      let host = try key(home, name)
+      try knownHosts(home, ["near \(host)"])
+      #expect(try home.coffer(name == "new" ? "ssh edit a --hosts" : "ssh new a --for near").status == 0)
+      let rows = try JSONSerialization.jsonObject(with: home.coffer("ssh list --json").bytes) as? [[String: Any]]
+      #expect(rows?.first?["hosts"] as? [String] == ["near \(host)"])
+    }
+    try home.transcript("ssh edit a --hosts", err: "nothing was changed")
+  }
+
   @Test(arguments: ["ed25519", "ecdsa", "rsa"])
   func `ssh-add reads a file with a passphrase, and its certificate comes along`(type: String) throws {
     let home = try home()

@@ -34,7 +34,10 @@ struct UseSheet {
   }
 
   private static func text(of row: UseRow) -> String {
-    let host = row.kind == .login && !row.detail.isEmpty && !row.host.isEmpty ? "\(row.detail)@\(row.host)" : nil
+    // A login is at the last server of its way.
+    var servers = row.host.split(separator: " > ").map(String.init)
+    let last = row.kind == .login && !row.detail.isEmpty ? servers.popLast() : nil
+    let host = last.map { (servers + ["\(row.detail)@\($0)"]).joined(separator: " > ") }
     let facts = [
       host ?? (row.kind == .refused || row.host.isEmpty ? row.detail : "\(row.detail) \(row.host)".trimmedText),
       row.approval.isEmpty ? "" : "approved: \(row.approval)", row.count > 1 ? "\(row.count) times" : "",

@@ -37,10 +37,10 @@ enum KeyParsers {
 
   /// The bytes of a signature of a file.
   static let file = Parser("ssh-file-signature", longest: 256, words: ["SSHSIG", "sha256", "sha512", "git"]) { input in
-    guard case .file(let namespace, let hash) = input.lent({ SigningPurpose($0, by: []) }) else {
+    guard case .file(let namespace) = input.lent({ SigningPurpose($0, by: []) }) else {
       throw StoreError.malformedKey("no signature of a file")
     }
-    try promise(!namespace.isEmpty && ["sha256", "sha512"].contains(hash), "a signature of a file is for nothing")
+    try promise(!namespace.isEmpty, "a signature of a file is for nothing")
   }
 
   /// A key, or a certificate, which is signed.
