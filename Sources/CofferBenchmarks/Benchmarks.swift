@@ -1,7 +1,7 @@
 internal import Foundation
 internal import Logging
 
-/// `CofferBenchmarks [vault|defaults|values|cli|secret-service|shared]…`: every table prints medians, and ratios to a peer
+/// `CofferBenchmarks [vault|defaults|values|cli|secret-service|shared|keys]…`: every table prints medians, and ratios to a peer
 /// measured in the same run.
 @main
 enum Benchmarks {
@@ -24,6 +24,7 @@ enum Benchmarks {
     if wanted.isEmpty || wanted.contains("values") { try ValuesBenchmark.run(in: path) }
     if wanted.contains("cli") { try CommandLineBenchmark.run(in: path) }
     if wanted.contains("shared") { try SharedVaultBenchmark.run(in: path) }
+    if wanted.contains("keys") { try KeysBenchmark.run(in: path) }
     if wanted.contains("secret-service") { try SecretServiceBenchmark.run(in: path) }
   }
 }

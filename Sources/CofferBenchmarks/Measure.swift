@@ -13,11 +13,26 @@ enum Clock {
   case thread
   /// Elapsed time, for work of several threads or processes.
   case wall
+  /// The time of other programs on a processor, with that of their ended threads. The kernel counts it in nanoseconds.
+  case processes([Int32])
 
   /// Microseconds since some moment.
   var now: Double {
+    switch self {
+    case .thread: Self.time(CLOCK_THREAD_CPUTIME_ID)
+    case .wall: Self.time(CLOCK_MONOTONIC)
+    case .processes(let processes):
+      processes.reduce(0) { sum, process in
+        var clock = clockid_t()
+        precondition(clock_getcpuclockid(process, &clock) == 0, "the process \(process) has ended")
+        return sum + Self.time(clock)
+      }
+    }
+  }
+
+  private static func time(_ clock: clockid_t) -> Double {
     var time = timespec()
-    clock_gettime(self == .thread ? CLOCK_THREAD_CPUTIME_ID : CLOCK_MONOTONIC, &time)
+    clock_gettime(clock, &time)
     return Double(time.tv_sec) * 1e6 + Double(time.tv_nsec) / 1e3
   }
 }

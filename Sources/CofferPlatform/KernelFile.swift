@@ -18,10 +18,18 @@ package enum KernelFile {
     }
   }
 
-  /// The number on the line that begins with `name`.
+  /// The number on the line that begins with `name`. The lines after it are not looked at: an agent reads a user at each use.
   package static func number(_ name: String, in text: String) -> Int? {
-    guard let line = lines(text).first(where: { $0.hasPrefix(name) }) else { return nil }
-    return line.dropFirst(name.count).split(whereSeparator: { $0 == " " || $0 == "\t" }).first.flatMap { Int($0) }
+    var rest = text.utf8[...]
+    while !rest.isEmpty {
+      let line = rest.prefix { $0 != UInt8(ascii: "\n") }
+      if line.starts(with: name.utf8) {
+        let words = line.dropFirst(name.utf8.count).split { $0 == UInt8(ascii: " ") || $0 == UInt8(ascii: "\t") }
+        return words.first.flatMap { Int(Substring($0)) }
+      }
+      rest = rest.dropFirst(line.count + 1)
+    }
+    return nil
   }
 
   /// Compares bytes: each unlocking reads four such files, and characters took 5 % of a whole `coffer get`.

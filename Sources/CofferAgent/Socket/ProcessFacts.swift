@@ -32,7 +32,8 @@ struct ProcessFacts: Sendable, Equatable {
     // The number may have passed to another process meanwhile.
     guard Self.state(of: process)?.start == found.start else { return nil }
     (self.process, self.user, start, self.program) = (process, UInt32(clamping: user), found.start, program)
-    job = Job(group: found.group, start: Self.state(of: found.group)?.start ?? 0)
+    let leader = found.group == process ? found : Self.state(of: found.group)
+    job = Job(group: found.group, start: leader?.start ?? 0)
   }
 
   private static func ticks(_ time: Duration) -> UInt64 {
