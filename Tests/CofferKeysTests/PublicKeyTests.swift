@@ -48,9 +48,8 @@ import Testing
     for count in Campaign.cases(signature.count, short: 100) { #expect(!key.accepts(Array(signature.prefix(count)), of: signed)) }
     #expect(!key.accepts(signature + [0], of: signed))
     #expect(!key.accepts(signature, of: signed + [0]))
-    #expect(
-      try signed.withBytes { SigningPurpose($0, by: key.blob) }
-        == .file(namespace: KeyFixture.text("sshsig/namespace"), hash: hash))
+    let purpose = signed.withBytes { SigningPurpose($0, by: key.blob) }
+    #expect(try purpose == .file(namespace: KeyFixture.text("sshsig/namespace")))
   }
 
   @Test(.tags(.campaign), .wholeRun)
