@@ -8,7 +8,8 @@ import Testing
 @Suite(.tags(.campaign, .process), .wholeRun) struct FaceMemoryCampaign {
   @Test func `the process that answers ssh holds no part of a key that has signed for it`() throws {
     let home = try Home.withVault()
-    (home.environment["HOME"], home.environment["SSH_AUTH_SOCK"]) = (home.path, home.path + "/ssh.sock")
+    home.environment["HOME"] = home.path
+    home.environment["SSH_AUTH_SOCK"] = home.path + "/ssh.sock"
     var parts = KeyParts(), blobs = KeyParts(), files: [String] = []
     for type in ["ed25519", "rsa", "ecdsa"] {
       let file = "\(home.path)/\(type)"

@@ -1,6 +1,10 @@
 import Coffer
 import CofferAgent
+import CofferMemory
+import CofferPlatform
+import CofferStorage
 import CofferTestSupport
+import CofferVault
 import Foundation
 import SystemPackage
 import Testing

@@ -1,6 +1,7 @@
 import CofferClient
 import CofferMemory
 import CofferPlatform
+import CofferStorage
 import CofferVault
 
 #if canImport(FuzzShared)
