@@ -133,7 +133,8 @@ import Testing
           let body = answer.body.withUnsafeBytes { Array($0) }
           isLast = body[1] != AgentProtocol.Answer.more.rawValue
           all += body
-        case .closed, .silence: return (all, count)
+        case .closed: return (all, count)
+        case .silence: return (all, count)
         }
       }
       count += 1
