@@ -100,11 +100,24 @@ final class AgentVault: Sendable {
     try hold(locked.unlock(with: credentials), times, asked)
   }
 
-  /// - Throws: ``/CofferPlatform/StoreError/Kind/wrongSecret`` unless `passphrase` opens the vault; the errors of opening it.
+  /// - Throws: ``/CofferPlatform/StoreError/Kind/wrongSecret`` unless `passphrase` opens the held vault;
+  ///   ``/CofferPlatform/StoreError/Kind/locked``; the errors of opening it.
   func compare(_ passphrase: SecretForm) throws(StoreError) {
     var credentials = Credentials()
     credentials.passphrase = try passphrase.bytes.withUnsafeBytes { (raw) throws(StoreError) in try SecretBytes.copy(of: raw) }
-    _ = try LockedVault.open(settings.vault, options: settings.options).unlock(with: credentials)
+    try requireHeld(LockedVault.open(settings.vault, options: settings.options).unlock(with: credentials))
+  }
+
+  /// Requires the held vault's id and key of a vault that was opened at its place: another one may have been there meanwhile,
+  /// with a passphrase of its own.
+  ///
+  /// - Throws: ``/CofferPlatform/StoreError/Kind/wrongSecret``, ``/CofferPlatform/StoreError/Kind/locked``.
+  func requireHeld(_ opened: borrowing UnlockedVault) throws(StoreError) {
+    let found = try opened.invitation()
+    // The mark of a key reveals nothing of it.
+    guard try use(isUse: false, { (vault) throws(StoreError) in try vault.invitation() }) == found else {
+      throw StoreError(.wrongSecret, "the passphrase opens another vault than the unlocked one", place: place, cure: "try again")
+    }
   }
 
   /// The state at the request to unlock. Hashing a passphrase may wait long for its turn: later requests to lock count.

@@ -86,7 +86,7 @@ final class AgentVaults: Sendable {
     }
   }
 
-  /// Whether `passphrase` opens the vault; false without one.
+  /// Whether `passphrase` opens the unlocked vault; false without one.
   ///
   /// - Throws: ``/CofferPlatform/StoreError/Kind/wrongSecret``, ``/CofferPlatform/StoreError/Kind/busy`` while guesses are slowed
   ///   down; the errors of opening the vault.

@@ -128,6 +128,24 @@ import Testing
     #expect(try bench.rows().last { $0.kind == .sign }?.approval == "passphrase")
   }
 
+  @Test func `only a passphrase of the held vault and its key approves`() throws {
+    let folder = bench.folder.appending("own")
+    let other = try UnlockedVault.create(
+      at: .file(folder.appending("vault.sqlite")), with: TestAgent.credentials("own"), cost: .testing, options: .withoutPins)
+    #expect(kind { try bench.vault.requireHeld(other) } == .wrongSecret)
+    let same = try LockedVault.open(bench.vault.settings.vault, options: .withoutPins).unlock(with: TestAgent.credentials())
+    try bench.vault.requireHeld(same)
+    try bench.vault.compare(form("correct horse"))
+    #expect(kind { try bench.vault.compare(form("own")) } == .wrongSecret)
+    // A key of the vault that is no longer its own.
+    let old = try same.invitation()
+    try same.rotate()
+    #expect(try same.invitation() != old)
+    try bench.vault.compare(form("correct horse"))
+    bench.vault.lock(because: "a test")
+    #expect(kind { try bench.vault.compare(form("correct horse")) } == .locked)
+  }
+
   @Test func `forwarded asks only if a server forwards`() throws {
     let near = try TestHost("near")
     let key = try bench.newKey("default")
