@@ -109,6 +109,20 @@ import Testing
     }
   }
 
+  @Test func `an RSA key whose primes differ in length is refused, and one longer than a request's limit`() throws {
+    #expect(try expect(.unsupported) { _ = try KeyFixture.privateKey("own/rsa-uneven") }.what.contains("primes"))
+    let request = try KeyFixture.privateKey("own/rsa-long").request()
+    for bits in [4103, 4104] {
+      let read = {
+        try request.withBytes { (raw) throws(StoreError) in
+          var reader = SSHReader(raw)
+          _ = try SSHPrivateKey(from: &reader, mostBits: bits)
+        }
+      }
+      #expect(kind(read) == (bits == 4104 ? nil : .unsupported))
+    }
+  }
+
   @Test func `an RSA request without SHA-2 is refused`() throws {
     let key = try KeyFixture.privateKey("own/rsa")
     for flags: UInt32 in [0, 1, 8] { try expect(.unsupported) { _ = try key.sign([1], flags) } }

@@ -76,7 +76,7 @@ import Testing
     }
     let modulus = [0, 0x80] + [UInt8](repeating: 1, count: 255)
     #expect(try key([3], modulus).type == .rsa)
-    #expect(try key([3], [0, 0x80] + [UInt8](repeating: 1, count: 2047)).type == .rsa)
+    #expect(try key([3], [0, 0x80] + [UInt8](repeating: 1, count: 1023)).type == .rsa)
     for exponent: [UInt8] in [[], [0], [1], [2], [0, 3], [0x81], Array(repeating: 1, count: 9)] {
       try expect(.undecodable(stored: "malformed bytes")) { _ = try key(exponent, modulus) }
     }
@@ -84,6 +84,8 @@ import Testing
       try expect(.undecodable(stored: "malformed bytes")) { _ = try key([3], modulus) }
     }
     try expect(.unsupported) { _ = try key([3], [0x40] + modulus.dropFirst(2)) }
+    let long = try expect(.unsupported) { _ = try key([3], [1] + [UInt8](repeating: 1, count: 1024)) }
+    #expect(long.what == "the RSA key has 8193 bits, not 2048 to 8192")
     try expect(.undecodable(stored: "malformed bytes")) { _ = try key([3], [1] + [UInt8](repeating: 1, count: 2048)) }
   }
 

@@ -11,6 +11,9 @@ final class LoadedKey: Sendable {
 
   /// The constraints of OpenSSH's agent, by their numbers. Source: RFC 9987 (SSH agent).
   private static let lifetime: UInt8 = 1, confirmation: UInt8 = 2, other: UInt8 = 255
+  /// Of an RSA key: hosts with a forwarded socket may add keys too, and the vault waits for their signatures, each of which takes
+  /// milliseconds.
+  private static let mostBits = 4096
   private static let restriction = "restrict-destination-v00@openssh.com"
 
   /// - Parameter fields: those of the request of `ssh-add`, after its type.
@@ -24,7 +27,7 @@ final class LoadedKey: Sendable {
     }
     var (lifetime, asks, destinations): (UInt32?, Bool, [Destination]?) = (nil, false, nil)
     let key = try fields.read { (reader) throws(StoreError) in
-      let key = try SSHPrivateKey(from: &reader)
+      let key = try SSHPrivateKey(from: &reader, mostBits: Self.mostBits)
       while isConstrained, !reader.isAtEnd {
         switch try reader.byte() {
         case Self.lifetime where lifetime == nil: lifetime = try reader.uint32()

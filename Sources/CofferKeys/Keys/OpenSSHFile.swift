@@ -6,7 +6,7 @@ extension SSHPrivateKey {
   private static let begin: StaticString = "-----BEGIN OPENSSH PRIVATE KEY-----"
   private static let end: StaticString = "-----END OPENSSH PRIVATE KEY-----"
   private static let magic = Array("openssh-key-v1\0".utf8)
-  /// The most bytes of a file: an RSA key of 16 384 bits takes 14 KiB, and a comment the rest.
+  /// The most bytes of a file: an RSA key of 8 192 bits takes 7 KiB, and a comment the rest.
   private static let longest = 64 * 1024
   /// The private part is padded to this many bytes, those of a block of no cipher.
   private static let block = 8

@@ -30,13 +30,15 @@ package struct SSHPrivateKey: ~Copyable, Sendable {
   /// Reads type, numbers and comment, as a request to add a key and a file hold them. Constraints follow in the one, padding in
   /// the other.
   ///
-  /// - Parameter isSealed: whether they come from a vault, and were checked when they went there. An ECDSA key is not checked
-  ///   again: that takes as long as a signature.
+  /// - Parameters:
+  ///   - isSealed: whether they come from a vault, and were checked when they went there. An ECDSA key is not checked again: that
+  ///     takes as long as a signature.
+  ///   - mostBits: a lower limit for the length of an RSA key.
   /// - Throws: ``StoreError`` `.undecodable` for malformed fields and numbers that do not fit; `.unsupported` for other types,
   ///   and for RSA and ECDSA without libgcrypt; `.memory`.
   ///
   /// Source: RFC 9987 (SSH agent), adding keys; OpenSSH's PROTOCOL.key and PROTOCOL.certkeys.
-  package init(from reader: inout SSHReader, isSealed: Bool = false) throws(StoreError) {
+  package init(from reader: inout SSHReader, isSealed: Bool = false, mostBits: Int? = nil) throws(StoreError) {
     let (type, isCertificate) = try SSHKeyType.named(reader.text())
     let certificate = isCertificate ? try SSHCertificate(blob: Array(reader.string())) : nil
     guard certificate?.key.type ?? type == type else { throw .malformedKey("the certificate is of another type than its key") }
@@ -45,6 +47,7 @@ package struct SSHPrivateKey: ~Copyable, Sendable {
     let publicKey = try fields.withUnsafeBytes { (raw) throws(StoreError) in
       let numbers = try KeyNumbers(type, type.privateNames, of: raw)
       let publicKey = try SSHPublicKey(numbers)
+      if let mostBits { try numbers.checkLength(most: mostBits) }
       if !isSealed || type.curve == nil { try numbers.checkPrivate() }
       return publicKey
     }

@@ -3,9 +3,12 @@ internal import CofferPlatform
 
 /// The numbers of a key by name (see ``SSHKeyType/privateNames``), as parts of lent bytes.
 struct KeyNumbers {
-  /// NIST SP 800-131A ends shorter keys. With 16 384 bits a signature takes over a second, and beyond, as many times as the cube
-  /// of the length.
-  private static let rsaBits = 2048...16_384
+  /// NIST SP 800-131A ends shorter keys. A signature takes as much more time as the cube of the length.
+  private static let rsaBits = 2048...8192
+  /// Bits that a prime may lack of half the modulus: a signature takes as long as with the longer prime.
+  private static let unevenBits = 8
+  /// Bytes of a number. Keys that are too long are read, so that the error names their length.
+  private static let longestNumber = 2048
   /// Bytes of a public exponent. Longer ones gain nothing, and make a verification as slow as a signature. Source: OpenSSL's
   /// `OPENSSL_RSA_MAX_PUBEXP_BITS`.
   private static let exponentBytes = 8
@@ -33,7 +36,7 @@ struct KeyNumbers {
   /// Source: RFC 8709, section 4; RFC 4253, section 6.6; RFC 5656, section 3.1; OpenSSH's PROTOCOL.key.
   mutating func read(_ names: [String], from reader: inout SSHReader) throws(StoreError) {
     for name in names {
-      let limit = type.curve?.count ?? (name == "e" ? Self.exponentBytes : Self.rsaBits.upperBound / 8)
+      let limit = type.curve?.count ?? (name == "e" ? Self.exponentBytes : Self.longestNumber)
       values[name] = isNumber(name) ? try reader.number(limit: limit) : try reader.string()
     }
     guard names.first != "curve" || self["curve"].elementsEqual((type.curve?.name ?? "").utf8) else {
@@ -52,6 +55,16 @@ struct KeyNumbers {
     return [.word(kind), .list([type == .rsa ? "rsa" : "ecc"] + parts)]
   }
 
+  /// The length of a number, which has no leading zeros.
+  private func bits(_ name: String) -> Int { self[name].count * 8 - (self[name].first?.leadingZeroBitCount ?? 0) }
+
+  /// Requires a length that an RSA key may have.
+  func checkLength(most: Int = Self.rsaBits.upperBound) throws(StoreError) {
+    guard type != .rsa || Self.rsaBits.lowerBound...most ~= bits("n") else {
+      throw .unusable("the RSA key has \(bits("n")) bits, not \(Self.rsaBits.lowerBound) to \(most)")
+    }
+  }
+
   /// Requires numbers that a public key of this type may have.
   func checkPublic() throws(StoreError) {
     if let curve = type.curve { return try Gcrypt.requirePoint(self["q"], on: curve) }
@@ -59,9 +72,8 @@ struct KeyNumbers {
       guard self["q"].count == 32 else { throw .malformedKey("an Ed25519 key does not have 32 bytes") }
       return
     }
+    try checkLength()
     let (modulus, exponent) = (self["n"], self["e"])
-    let bits = modulus.count * 8 - modulus[0].leadingZeroBitCount
-    guard Self.rsaBits ~= bits else { throw .unusable("the RSA key has \(bits) bits, not 2048 to 16384") }
     guard modulus.last.map({ $0 & 1 }) == 1, exponent.last.map({ $0 & 1 }) == 1, !exponent.elementsEqual([1]) else {
       throw .malformedKey("the RSA key's numbers do not fit")
     }
@@ -76,7 +88,11 @@ struct KeyNumbers {
       let (key, point) = (self["d"], self["q"])
       let expected = try Ed25519.expand(UnsafeRawBufferPointer(rebasing: key.prefix(Ed25519.seedCount)))
       isConsistent = expected.withUnsafeBytes { $0.elementsEqual(key) && $0[Ed25519.seedCount...].elementsEqual(point) }
-    case .rsa: isConsistent = try Gcrypt.areConsistent(self)
+    case .rsa:
+      guard min(bits("p"), bits("q")) >= bits("n") / 2 - Self.unevenBits else {
+        throw .unusable("the RSA key's primes differ in length")
+      }
+      isConsistent = try Gcrypt.areConsistent(self)
     default: isConsistent = try Gcrypt.isConsistent(term("private-key", type.privateNames))
     }
     guard isConsistent else { throw .malformedKey("the private half of the key does not match the public one") }

@@ -217,6 +217,19 @@ import Testing
     #expect(try bench.list().isEmpty)
   }
 
+  @Test func `ssh-add brings no RSA key of more than 4096 bits, the vault takes one`() throws {
+    struct Fixture: Decodable { let own: [String: String] }
+    let folder = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "../../../Fixtures/Keys/openssh.json")
+    let text = try #require(try JSONDecoder().decode(Fixture.self, from: Data(contentsOf: folder)).own["rsa-long"])
+    let key = try SSHPrivateKey(file: TestAgent.secret(text))
+    let fields = try key.fields.withUnsafeBytes { Array($0) } + wire { try $0.put(key.comment) }
+    let request = SecretForm(try fields.guarded())
+    let loaded = try expect(.unsupported) { _ = try bench.put(.loaded(request, isConstrained: false)) }
+    #expect(loaded.what == "the RSA key has 4104 bits, not 2048 to 4096")
+    _ = try bench.put(.key(request, KeyBench.name("long"), ItemMetadata()))
+    #expect(try bench.names() == ["rsa-long"])
+  }
+
   @Test func `a cut request of ssh-add's adds no key with fewer constraints`() throws {
     let key = try TestHost("loaded").key
     guard case .loaded(let whole, _) = try key.added([1, 0, 0, 0, 60, 2]) else { return }
