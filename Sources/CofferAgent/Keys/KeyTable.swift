@@ -47,7 +47,7 @@ struct KeyTable: Sendable {
 
   /// Whether the vault has a key, hidden or not.
   var hasVaultKeys: Bool { !ofVault.isEmpty }
-  var isFull: Bool { Set(ofVault.map(\.key)).count >= Self.mostKeys }
+  var isFull: Bool { ofVault.count { $0.blob == $0.key } >= Self.mostKeys }
   /// A key of the vault that `ssh-add` brings too keeps the rules of the vault.
   var all: [HeldKey] {
     let shown = ofVault.filter { !hidden.contains($0.blob) && !$0.isExpired }
@@ -57,6 +57,8 @@ struct KeyTable: Sendable {
   subscript(blob: [UInt8]) -> HeldKey? {
     ofVault.first { $0.blob == blob && !hidden.contains(blob) } ?? loaded.first { $0.blob == blob }?.held
   }
+  /// The items with a public half, hidden or not.
+  func items(of half: [UInt8]) -> [HeldKey] { ofVault.filter { $0.blob == half } }
   func key(of name: ItemName) -> HeldKey? { ofVault.first { $0.item?.name == name } }
 
   mutating func lapse(now: Duration) { loaded.removeAll { $0.ends.map { $0 <= now } ?? false } }
@@ -70,9 +72,10 @@ struct KeyTable: Sendable {
     query.attributes = [ItemQuery.Attribute(ItemMetadata.use, ItemMetadata.useOnly)]
     query.attributeNames = [ItemMetadata.usePublic]
     let found = try vault.find(query)
-    var keys: [HeldKey] = []
-    for position in 0..<min(found.count, Self.mostKeys) { keys += try Self.keys(of: found[position], in: vault) }
-    (ofVault, version) = (keys, (id, generation))
+    (ofVault, version) = ([], nil)
+    // Any program can store items that are no keys: they hide none.
+    for position in 0..<found.count where !isFull { ofVault += try Self.keys(of: found[position], in: vault) }
+    version = (id, generation)
   }
 
   /// A key, and its certificate. None for a public half that cannot be read, as of a newer version's type: nobody could name it.

@@ -5,7 +5,7 @@ internal import CofferVault
 /// Keys on their way into the agent.
 extension Keyring {
   /// - Returns: the key's public line, or an identity's recipient.
-  /// - Throws: ``StoreError`` `.alreadyExists` for a taken name; `.undecodable` and `.incomplete` for rules that cannot be kept,
+  /// - Throws: ``StoreError`` `.alreadyExists` for a taken name or key; `.undecodable` and `.incomplete` for rules that cannot be kept,
   ///   with their line; `.unsupported` for more keys than the agent holds, and for kinds and constraints that it does not know;
   ///   the errors of writing.
   func put(_ addition: KeyAddition, in vault: borrowing UnlockedVault) throws(StoreError) -> String {
@@ -43,7 +43,7 @@ extension Keyring {
     metadata.attributes[ItemMetadata.usePublic] = line
     metadata.contentType = isAge ? "application/x-age-identity" : "application/x-openssh-private-key"
     do throws(StoreError) { try KeyRules(metadata).check(isAge: isAge) } catch { throw error.about(key: name.description) }
-    try checkRoom(in: vault)
+    try checkRoom(for: isAge ? Array(line.utf8) : SSHPublicKey(line: line).blob, in: vault)
     let form = SecretForm(value, metadata: metadata)
     // The log begins with the first key, and not without one.
     try vault.rehearse([.set(form, for: name, if: .absent)])

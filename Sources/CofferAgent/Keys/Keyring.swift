@@ -40,7 +40,7 @@ final class Keyring: Sendable {
     let all = try refreshed(vault) { (state) in state.table.all }
     let shown = all.filter { $0.isShown(to: route) }
     return (shown.filter { $0.isFirst(for: route) } + shown.filter { !$0.isFirst(for: route) }).map { key in
-      KeyListing(blob: key.blob, comment: key.comment)
+      KeyListing(blob: key.blob, comment: key.comment.spelledOut())
     }
   }
 
@@ -96,6 +96,9 @@ final class Keyring: Sendable {
     return .done(result)
   }
 
+    // The laxer rules would win.
+    let items = held.item == nil ? [] : state.table.items(of: held.key).compactMap(\.item?.name.description)
+    guard items.count < 2 else { throw .useRefused("several items have its public half: \(items.joined(separator: ", "))") }
   /// Answers a question, or approves ahead of any.
   ///
   /// - Parameter isProven: whether the right passphrase came with it.
@@ -133,8 +136,15 @@ final class Keyring: Sendable {
     return rows.map { .row($0) } + questions.map { .question($0) } + note
   }
 
-  func checkRoom(in vault: borrowing UnlockedVault) throws(StoreError) {
-    guard try !refreshed(vault, { (state) in state.table.isFull }) else {
+  /// Requires that a key is new to the vault, and not too many.
+  func checkRoom(for half: [UInt8], in vault: borrowing UnlockedVault) throws(StoreError) {
+    let (isFull, same) = try refreshed(vault) { (state) in (state.table.isFull, state.table.items(of: half).first) }
+    if let same {
+      throw StoreError(
+        .alreadyExists, "the vault has the key under this name", key: same.item?.name.description,
+        cure: "use that one, or delete it first")
+    }
+    guard !isFull else {
       throw StoreError(.unsupported, "a vault has \(KeyTable.mostKeys) keys at most", cure: "delete one, or use another vault")
     }
   }

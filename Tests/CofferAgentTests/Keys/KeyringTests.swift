@@ -122,6 +122,28 @@ import Testing
     #expect(kind { _ = try bench.sign(fileData(), other.blob) } == .damaged)
   }
 
+  @Test func `a vault takes a key once, and a key in two items is not used`() throws {
+    let host = try TestHost("host")
+    let addition = { (name: String) in
+      KeyAddition.key(try Self.fields(host), try KeyBench.name(name), KeyBench.metadata(ask: "always"))
+    }
+    _ = try bench.put(addition("key"))
+    #expect(try expect(.alreadyExists) { _ = try bench.put(addition("copy")) }.key == "key")
+    let beside = try LockedVault.open(bench.vault.settings.vault, options: .withoutPins).unlock(with: TestAgent.credentials())
+    var metadata = ItemMetadata()
+    metadata.attributes["coffer.use"] = "only"
+    metadata.attributes["coffer.use.public"] = host.key.publicKey.line(comment: "")
+    try beside.set(SecretForm(host.key.file(), metadata: metadata), for: KeyBench.name("copy"))
+    #expect(try expect(.refused) { _ = try bench.sign(fileData(), host.blob) }.what.contains("copy, key"))
+    try beside.remove(KeyBench.name("key"))
+    #expect(try isSigned(fileData(), host.blob))
+  }
+
+  @Test func `a label is one line of a list`() throws {
+    try bench.newKey("key", ItemMetadata(label: "work\nssh-rsa AAAA"))
+    #expect(try bench.names() == ["work\\u{a}ssh-rsa AAAA"])
+  }
+
   @Test func `a certificate in its field is one more key, until it expires`() throws {
     let blob = try bench.newKey("key")
     let authority = try TestHost("authority")
@@ -288,6 +310,13 @@ import Testing
       metadata.attributes["coffer.use"] = "only"
       metadata.attributes["coffer.use.public"] = key.publicKey.line(comment: "")
       changes.append(.set(SecretForm(try key.file(), metadata: metadata), for: try KeyBench.name("key-\(number)")))
+    }
+    // Items that are no keys hide none.
+    for number in 0..<256 {
+      var metadata = ItemMetadata()
+      metadata.attributes["coffer.use"] = "only"
+      metadata.attributes["coffer.use.public"] = "ssh-ed25519 AAAA"
+      changes.append(.set(try form("x", metadata), for: try KeyBench.name("a-\(number)")))
     }
     try beside.apply(changes)
     #expect(try bench.list().count == 256)
