@@ -52,7 +52,10 @@ final class Keyring: Sendable {
   ///   of the log of uses, without whose row there is no use; those of the key.
   func use(_ use: KeyUse, by client: ProcessFacts?, in vault: borrowing UnlockedVault) throws(StoreError) -> KeyOutcome {
     try refreshed(vault) { (state) throws(StoreError) in
-      let asker = ProcessFacts(of: Int32(clamping: use.asker))
+      // Programs other than Coffer's own ask for themselves.
+      let asker = client.flatMap { client in
+        client.process != use.asker && client.isOwnProgram ? ProcessFacts(of: Int32(clamping: use.asker)) : client
+      }
       var row = UseRow(time: Date(), kind: .refused, item: nil, name: "").by(asker, client: client)
       do throws(StoreError) { return try answer(use, of: asker, &row, &state, in: vault) } catch {
         (row.kind, row.detail) = (.refused, error.what)

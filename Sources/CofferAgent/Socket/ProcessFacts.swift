@@ -1,6 +1,7 @@
 internal import CofferClient
 internal import CofferPlatform
 internal import CofferVault
+internal import SystemPackage
 
 /// A process as the kernel describes it to this one. Source: proc(5).
 struct ProcessFacts: Sendable, Equatable {
@@ -34,6 +35,14 @@ struct ProcessFacts: Sendable, Equatable {
     (self.process, self.user, start, self.program) = (process, UInt32(clamping: user), found.start, program)
     let leader = found.group == process ? found : Self.state(of: found.group)
     job = Job(group: found.group, start: leader?.start ?? 0)
+  }
+
+  /// Whether it runs the program of this process: Coffer's own, under any name, before and after its file is replaced. The kernel
+  /// hides the program of a process that forbids inspection, as Coffer's do: then its name counts, which any can take.
+  var isOwnProgram: Bool {
+    do throws(Errno) {
+      return try Stat(FilePath("/proc/\(process)/exe")).identity == Stat(FilePath("/proc/self/exe")).identity
+    } catch { return error == .permissionDenied && ["coffer", "age-plugin-coffer"].contains(program) }
   }
 
   private static func ticks(_ time: Duration) -> UInt64 {

@@ -14,7 +14,7 @@ final class KeyBench {
   let folder: FilePath
   let vault: AgentVault
   let time = HandClock()
-  let client = ProcessFacts(of: getpid())
+  var client = ProcessFacts(of: getpid())
 
   init() throws {
     folder = try TestAgent.newFolder()
