@@ -9,7 +9,8 @@ struct KeyRules: Sendable {
   enum Extra: String, Sendable { case age, ca, other }
 
   fileprivate(set) var destinations: [Destination] = []
-  private var namespaces: Set<String> = []
+  /// In UTF-8: texts that Unicode takes for equal are different ones to programs.
+  private var namespaces: Set<[UInt8]> = []
   private var extras: Set<Extra> = []
   /// Whether it is for the listed uses only.
   private(set) var isBound = false
@@ -30,7 +31,9 @@ struct KeyRules: Sendable {
     case .login(let login):
       return isBound ? try destinations.admit(login, through: route) : route.names(of: login)
     case .file(let namespace):
-      guard !isBound || namespaces.contains(namespace) else { throw .useRefused("sign:\(namespace) is not in its rules") }
+      guard !isBound || namespaces.contains(Array(namespace.utf8)) else {
+        throw .useRefused("sign:\(namespace) is not in its rules")
+      }
     case .certificate:
       guard !extras.isDisjoint(with: [.ca, .other]) else { throw .useRefused("ca is not in its rules") }
     case .other:
@@ -129,7 +132,7 @@ extension KeyRules {
     } else if line.hasPrefix("sign:") {
       let namespace = String(line.dropFirst(5))
       guard !namespace.isEmpty else { throw .malformedRule(line, "sign:NAMESPACE") }
-      namespaces.insert(namespace)
+      namespaces.insert(Array(namespace.utf8))
     } else {
       let hops = line.split(separator: ">", omittingEmptySubsequences: false)
       guard hops.count <= 2, let last = hops.last else { throw .malformedRule(line, "host>[user@]host") }
