@@ -26,10 +26,34 @@ final class Keyring: Sendable {
   func begin() { state.withLock { $0.table.show() } }
 
   /// At the lock: wipes the keys that `ssh-add` brought, and ends all questions and approvals.
-  func end() { state.withLock { $0 = State() } }
+  func end(in vault: borrowing UnlockedVault) {
+    state.withLock { state in
+      state.approvals.endAll(now: clock.sinceBoot())
+      recordRefused(&state, vault)
+      state = State()
+    }
+  }
 
-  /// Wipes keys whose time is over.
-  func lapse() { state.withLock { $0.table.lapse(now: clock.sinceBoot()) } }
+  /// Wipes keys and ends questions whose time is over.
+  func lapse(in vault: borrowing UnlockedVault) {
+    state.withLock { state in
+      state.table.lapse(now: clock.sinceBoot())
+      state.approvals.end(before: clock.sinceBoot())
+      recordRefused(&state, vault)
+    }
+  }
+
+  /// Writes the rows of questions that ended without their askers.
+  private func recordRefused(_ state: inout State, _ vault: borrowing UnlockedVault) {
+    let hasVaultKeys = state.table.hasVaultKeys
+    do throws(StoreError) {
+      try state.approvals.takeRefused { (row) throws(StoreError) in
+        if hasVaultKeys { try uses.record(row, in: vault) }
+      }
+    } catch {
+      // The next request tries again, and each use needs the log too.
+    }
+  }
 
   /// Those that may be used through the sessions. Those bound to the way come first, so that a server refuses none before;
   /// without a way, those that need none.
@@ -72,6 +96,9 @@ final class Keyring: Sendable {
       throw StoreError(.notFound, "there is no such key", cure: "list the keys again, or unlock the vault that has it")
     }
     (row.name, row.item) = (held.comment, held.item?.id)
+    // The laxer rules would win.
+    let items = held.item == nil ? [] : state.table.items(of: held.key).compactMap(\.item?.name.description)
+    guard items.count < 2 else { throw .useRefused("several items have its public half: \(items.joined(separator: ", "))") }
     let purpose = try use.purpose()
     guard held.isAge == (purpose == nil) else { throw .useRefused("the key is of another kind than its use") }
     guard !held.isExpired else { throw StoreError(.expired, "the key has expired", cure: "give it a later expiry, or renew it") }
@@ -87,7 +114,7 @@ final class Keyring: Sendable {
     if rules.asks(for: route) {
       let subject = Approvals.Subject(key: .init(held), purpose: words, user: kind == .login ? detail : nil, hosts: names)
       let asked = Approvals.Case(
-        subject: subject, name: held.comment, digest: use.work.digest, asker: asker, needsPassphrase: rules.ask == .passphrase)
+        subject: subject, digest: use.work.digest, asker: asker, needsPassphrase: rules.ask == .passphrase, row: row)
       switch try state.approvals.verdict(on: asked, ticket: use.ticket, now: clock.sinceBoot()) {
       case .asks(let question): return .asks(question)
       case .approved(let words): row.approval = words
@@ -99,9 +126,6 @@ final class Keyring: Sendable {
     return .done(result)
   }
 
-    // The laxer rules would win.
-    let items = held.item == nil ? [] : state.table.items(of: held.key).compactMap(\.item?.name.description)
-    guard items.count < 2 else { throw .useRefused("several items have its public half: \(items.joined(separator: ", "))") }
   /// Answers a question, or approves ahead of any.
   ///
   /// - Parameter isProven: whether the right passphrase came with it.
@@ -132,9 +156,12 @@ final class Keyring: Sendable {
 
   /// The newest rows of the log of uses, oldest first, nil for all; the open questions; why rows are missing, if some are.
   func uses(most: Int?, in vault: borrowing UnlockedVault) throws(StoreError) -> [UseEntry] {
+    let questions = state.withLock { state in
+      defer { recordRefused(&state, vault) }
+      return state.approvals.open(now: clock.sinceBoot())
+    }
     // Without rows a waiting person asks often, and of no damaged log.
     let rows = most == 0 ? [] : try uses.read(most: most, in: vault)
-    let questions = state.withLock { $0.approvals.open(now: clock.sinceBoot()) }
     let note = uses.note.map { [UseEntry.note($0)] } ?? []
     return rows.map { .row($0) } + questions.map { .question($0) } + note
   }
@@ -163,6 +190,7 @@ final class Keyring: Sendable {
   ) throws(StoreError) -> Result {
     try state.withLock { (state) throws(StoreError) in
       try state.table.refresh(from: vault, now: clock.sinceBoot())
+      defer { recordRefused(&state, vault) }
       return try body(&state)
     }
   }

@@ -230,8 +230,7 @@ final class AgentVault: Sendable {
   func lapse() -> Duration? {
     let left = state.withLockIfAvailable { state in
       lapse(&state)
-      keyring.lapse()
-      removeOldBytes(state)
+      keepUp(state)
       return remaining(state).map { min($0.idle, $0.life) }
     }
     return left ?? .seconds(1)
@@ -269,10 +268,11 @@ final class AgentVault: Sendable {
   }
 
   /// The next request reports any error.
-  private func removeOldBytes(_ state: borrowing State) {
+  private func keepUp(_ state: borrowing State) {
     switch state.unlocked {
     case .none: return
     case .some(let held):
+      keyring.lapse(in: held.vault)
       uses.keep(in: held.vault)
       do throws(StoreError) { try held.vault.removeOldBytes() } catch { return }
     }
@@ -319,10 +319,11 @@ final class AgentVault: Sendable {
 
   private func drop(_ state: inout State, _ reason: String) {
     switch state.unlocked {
-    case .some(let held): uses.close(in: held.vault)
+    case .some(let held):
+      keyring.end(in: held.vault)
+      uses.close(in: held.vault)
     case .none: break
     }
-    keyring.end()
     state.unlocked = nil
     turn(&state)
     hasKey.store(false, ordering: .releasing)

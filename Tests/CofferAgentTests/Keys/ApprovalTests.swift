@@ -73,8 +73,9 @@ import Testing
       #expect(kind { try bench.allow(.yes(asked.ticket, .time(seconds: seconds), passphrase: nil)) } == .unsupported)
     }
     try bench.allow(.yes(asked.ticket, .time(seconds: 43_200), passphrase: nil))
+    #expect(try isSigned(fileData(), ticket: asked.ticket))
     #expect(try isSigned(fileData(), asker: 1))
-    for _ in 1..<256 { #expect(try isSigned(fileData())) }
+    for _ in 2..<256 { #expect(try isSigned(fileData())) }
     #expect(try bench.sign(fileData(), blob).question != nil)
   }
 
@@ -165,10 +166,86 @@ import Testing
     #expect(try bench.sign(fileData(), blob).question != nil)
   }
 
-  @Test func `64 questions are open at most`() throws {
-    for content in 0..<64 { _ = try question(fileData(content: UInt8(content))) }
-    #expect(kind { _ = try isSigned(fileData(content: 64)) } == .refused)
-    #expect(try bench.questions().count == 64)
+  @Test func `64 questions are open at most, two of a key and job, and answered ones do not count`() throws {
+    for content in [0, 1] as [UInt8] { _ = try question(fileData(content: content)) }
+    #expect(kind { _ = try isSigned(fileData(content: 2)) } == .refused)
+    for number in 0..<31 {
+      let key = try bench.newKey("key-\(number)", KeyBench.metadata(ask: "always"))
+      for content in [0, 1] as [UInt8] { #expect(try bench.sign(fileData(content: content), key).question != nil) }
+    }
+    let last = try bench.newKey("last", KeyBench.metadata(ask: "always"))
+    #expect(kind { _ = try bench.sign(fileData(), last) } == .refused)
+    let open = try bench.questions()
+    #expect(open.count == 64)
+    try bench.allow(.yes(open[0].ticket, .once, passphrase: nil))
+    #expect(try bench.sign(fileData(), last).question != nil)
+  }
+
+  @Test func `two denials, or programs that leave, let a key and job rest; a yes begins anew`() throws {
+    for content in [1, 2] as [UInt8] { try bench.allow(.no(question(fileData(content: content)).ticket)) }
+    #expect(try expect(.refused) { _ = try isSigned(fileData()) }.what.contains("300 s"))
+    bench.time.pass(.seconds(300))
+    try bench.allow(.no(question(fileData()).ticket))
+    try bench.allow(.yes(question(fileData()).ticket, .once, passphrase: nil))
+    try bench.allow(.no(question(fileData()).ticket))
+    _ = try question(fileData())
+  }
+
+  private func refusals() throws -> [String] { try bench.rows().filter { $0.kind == .refused }.map(\.detail) }
+
+  @Test func `a question that ends without its program has a row`() throws {
+    let asked = try question(fileData())
+    try bench.allow(.no(question(fileData("file")).ticket))
+    #expect(try refusals().isEmpty)
+    bench.time.pass(.seconds(60))
+    let both = ["it was denied, or its program left", "nobody answered within 60 s, or the question was about another use"]
+    #expect(try refusals().sorted() == both)
+    #expect(try bench.rows().allSatisfy { $0.name == "key" && $0.process == UInt32(getpid()) })
+    #expect(kind { _ = try isSigned(fileData(), ticket: asked.ticket) } == .refused)
+    #expect(try refusals().count == 2)
+    bench.time.pass(.seconds(300))
+    let child = try Process.run(URL(filePath: "/bin/sleep"), arguments: ["1000"])
+    _ = try question(fileData(), asker: child.processIdentifier)
+    child.terminate()
+    child.waitUntilExit()
+    #expect(try bench.questions().isEmpty)
+    #expect(try refusals().contains("its program has gone"))
+    _ = try question(fileData())
+    bench.vault.lock(because: "a test")
+    try bench.unlock()
+    #expect(try refusals().contains("the vault was locked"))
+  }
+
+  @Test func `256 approvals leave room for one more`() throws {
+    for _ in 0..<256 { try bench.allow(.ahead(KeyBench.name("key"), seconds: 43_200, passphrase: nil)) }
+    let other = try bench.newKey("other", KeyBench.metadata(ask: "always"))
+    try bench.allow(.ahead(KeyBench.name("other"), seconds: 60, passphrase: nil))
+    #expect(try bench.sign(fileData(), other).isSignature(by: other, of: fileData()))
+    #expect(try isSigned(fileData()))
+  }
+
+  @Test func `names that Unicode takes for equal are different ones`() throws {
+    try bench.allow(.yes(question(fileData("K")).ticket, .time(seconds: 60), passphrase: nil))
+    #expect(try isSigned(fileData("K")))
+    #expect(try bench.sign(fileData("\u{212A}"), blob).question != nil)
+    let bound = try bench.newKey("bound", KeyBench.metadata(["sign:K"]))
+    #expect(try bench.sign(fileData("K"), bound).isSignature(by: bound, of: fileData("K")))
+    #expect(kind { _ = try bench.sign(fileData("\u{212A}"), bound) } == .refused)
+  }
+
+  @Test func `a program other than Coffer's own asks for itself alone`() throws {
+    let child = try Process.run(URL(filePath: "/bin/sleep"), arguments: ["1000"])
+    defer {
+      child.terminate()
+      child.waitUntilExit()
+    }
+    #expect(try question(fileData()).process == UInt32(getpid()))
+    #expect(try question(fileData(content: 4), asker: 1).process == 1)
+    bench.client = ProcessFacts(of: child.processIdentifier)
+    let asked = try question(fileData(content: 5), asker: 1)
+    #expect(asked.process == UInt32(child.processIdentifier) && asked.program == bench.client?.program)
+    bench.client = nil
+    #expect(try question(fileData(content: 6), asker: 1).process == 0)
   }
 
   @Test func `the lock ends questions and approvals`() throws {
