@@ -96,7 +96,7 @@ package final class CallWait: Sendable {
   let limit: Int64?
   private let ended = Atomic(false)
 
-  init(within limit: Duration?) { self.limit = limit?.nanoseconds }
+  package init(within limit: Duration?) { self.limit = limit?.nanoseconds }
 
   var isEnded: Bool { ended.load(ordering: .relaxed) }
   func end() { ended.store(true, ordering: .relaxed) }
@@ -104,10 +104,10 @@ package final class CallWait: Sendable {
   /// The wait of this thread's call.
   static var current: CallWait? { coffer_call().map { Unmanaged<CallWait>.fromOpaque($0).takeUnretainedValue() } }
 
-  func run<Result>(_ body: () -> Result) -> Result {
+  package func run<Result, Failure: Error>(_ body: () throws(Failure) -> Result) throws(Failure) -> Result {
     coffer_set_call(Unmanaged.passUnretained(self).toOpaque())
     defer { coffer_set_call(nil) }
-    return withExtendedLifetime(self, body)
+    return try withExtendedLifetime(self, body)
   }
 }
 

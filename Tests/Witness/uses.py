@@ -11,7 +11,7 @@ import sys
 from layout import Refused, le64, tampered
 from primitives import H, unseal
 
-KINDS = "login sign unwrap read refused closed cut".split()
+KINDS = "login sign unwrap read refused closed cut opened".split()
 MOST, SEGMENT, HEAD = 8, 1 << 20, 64
 
 

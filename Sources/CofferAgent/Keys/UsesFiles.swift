@@ -59,7 +59,8 @@ struct UsesFiles: Sendable {
       throw StoreError(
         .io(EIO), "could not list the log of uses", place: folder.string, cure: "see the system's message", underlying: error)
     }
-    return names.compactMap { $0.utf8.count == Self.digits ? UInt64($0) : nil }.filter { $0 > 0 }.sorted()
+    // A number may have a sign for UInt64.
+    return names.compactMap { $0.utf8.count == Self.digits && $0.first != "+" ? UInt64($0) : nil }.filter { $0 > 0 }.sorted()
   }
 
   /// Nil for a missing file. One byte more than any segment has is enough of a longer one.

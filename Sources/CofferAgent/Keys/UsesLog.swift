@@ -13,18 +13,19 @@ internal import SystemPackage
 /// row that the vault remembers. Only calls with the unlocked vault reach it, one at a time. UsesLogFormat.md has its bytes.
 final class UsesLog: Sendable {
   private struct State: ~Copyable {
-    /// From the first use after an unlock on.
+    /// From the unlock on.
     var open: UsesWriter?
-    /// When the anchor was last written or tried since the unlock.
-    var anchorTime: Duration?
-    /// Refusals of the current minute, with the number of rows that were not written.
-    var refusals: [(row: UseRow, more: UInt32)] = [], refusalTime = Duration.zero
+    /// When the next anchor is due.
+    var anchorTime = Duration.zero
+    /// Whether the vault remembers a row since the unlock, or cannot be written.
+    var isAnchored = false
+    var repeats = UsesRepeats()
     /// Whether the vault has the item; nil if unknown.
     var isKept: Bool?
     /// Since the last row.
     var lost: Lost?
     /// Why the vault does not remember the log's end.
-    var unclosed: String?
+    var unclosed: StoreError?
   }
 
   /// Reads without a row, the reason, and when it was found.
@@ -38,9 +39,9 @@ final class UsesLog: Sendable {
   private let now: @Sendable () -> Duration
   private let state = Mutex(State())
 
-  private static let anchorPause = Duration.seconds(3600), minute = Duration.seconds(60)
-  /// Different refusals that have rows of their own in a minute: a program that makes them up must not push all others out.
-  private static let mostRefusals = 16
+  private static let minute = UsesRepeats.minute, anchorPause = Duration.seconds(3600)
+  /// For another writer of the vault. All requests wait meanwhile.
+  private static let patience = Duration.seconds(1)
   private static let count = "coffer.uses.count", head = "coffer.uses.head"
 
   /// - Parameters:
@@ -61,7 +62,20 @@ final class UsesLog: Sendable {
   var note: String? {
     state.withLock { state in
       state.lost.map { "\($0.count) reads have no row in the log of uses: \($0.why)" }
-        ?? state.unclosed.map { "the vault does not remember the end of the log of uses: \($0)" }
+        ?? state.unclosed.map { "the vault does not remember the end of the log of uses: \($0.facts)" }
+    }
+  }
+
+  /// Opens the log at an unlock, if the vault has one, so that no later lock keeps rows out. The first use reports any error.
+  func begin(in vault: borrowing UnlockedVault) {
+    state.withLock { state in
+      // Another vault has come to the place.
+      if let other = state.open?.files.vault, other != vault.id { state = State() }
+      do throws(StoreError) {
+        guard try remembered(by: vault, &state) != nil else { return }
+        try open(&state, vault)
+        anchor(&state, vault)
+      } catch { state.unclosed = error }
     }
   }
 
@@ -69,24 +83,22 @@ final class UsesLog: Sendable {
   ///
   /// - Throws: the errors of `record(_:in:)`.
   func prepare(in vault: borrowing UnlockedVault) throws(StoreError) {
-    try state.withLock { (state) throws(StoreError) in try open(&state, vault) }
+    try state.withLock { (state) throws(StoreError) in try openForUse(&state, vault) }
   }
 
-  /// Writes `row` before its use is answered. Equal refusals within a minute are counted in one later row.
+  /// Writes `row` before its use is answered. Equal refusals or reads within a minute are counted in one later row.
   ///
   /// - Throws: ``/CofferPlatform/StoreError`` `.noSpace`, `.readOnly`, `.denied`, `.io`, `.tampered` for a log that somebody
-  ///   changed, `.busy` while another agent has it open. Then the use must not happen.
+  ///   changed, `.busy` for another agent that has it open or another writer of the vault. Then the use must not happen.
   func record(_ row: UseRow, in vault: borrowing UnlockedVault) throws(StoreError) {
     try state.withLock { (state) throws(StoreError) in
-      try open(&state, vault)
-      try writeRefusals(&state, ifOlderThan: Self.minute)
-      guard row.kind != .refused || isFirst(row, &state) else { return }
-      try write(row, &state)
-      anchor(&state, vault, ifOlderThan: Self.anchorPause)
+      try openForUse(&state, vault)
+      try add(row, &state)
+      anchor(&state, vault)
     }
   }
 
-  /// Writes a row for each value read, if the vault has a log. The read is served in any case.
+  /// Records each value read, if the vault has a log. The read is served in any case.
   func noteReads(of names: [ItemName], by reader: @autoclosure () -> ProcessFacts?, in vault: borrowing UnlockedVault) {
     state.withLock { state in
       var missing = names.count
@@ -101,10 +113,10 @@ final class UsesLog: Sendable {
         try open(&state, vault)
         let reader = reader()
         for name in names {
-          try write(UseRow(time: .now, kind: .read, item: nil, name: name.description).by(reader, client: reader), &state)
+          try add(UseRow(time: .now, kind: .read, item: nil, name: name.description).by(reader, client: reader), &state)
           missing -= 1
         }
-        anchor(&state, vault, ifOlderThan: Self.anchorPause)
+        anchor(&state, vault)
       } catch { state.lost = Lost(count: (state.lost?.count ?? 0) + missing, why: error.facts, time: now()) }
     }
   }
@@ -122,7 +134,7 @@ final class UsesLog: Sendable {
       switch state.open {
       case .none: if let gap = end.gap { rows.append(.own(.cut, gap)) }
       case .some(let open):
-        guard open.end.chain == end.chain else {
+        guard open.end.chain == end.chain, !end.isMissing else {
           throw StoreError(
             .tampered, "the log of uses ends elsewhere than this agent has written it", place: files.folder.string,
             cure: "somebody changed it: lock the vault and keep its folder elsewhere")
@@ -133,9 +145,12 @@ final class UsesLog: Sendable {
     }
   }
 
-  /// Writes an anchor if the last one is an hour old.
+  /// Writes the numbers of equal rows once their minute is over, and an anchor if the last one is an hour old.
   func keep(in vault: borrowing UnlockedVault) {
-    state.withLock { state in anchor(&state, vault, ifOlderThan: Self.anchorPause) }
+    state.withLock { state in
+      do throws(StoreError) { try writeRepeats(&state) } catch { state.unclosed = error }
+      anchor(&state, vault)
+    }
   }
 
   /// Ends the log at a lock. The next use says so if that fails.
@@ -144,10 +159,10 @@ final class UsesLog: Sendable {
       state.unclosed = nil
       if state.open != nil {
         do throws(StoreError) {
-          try writeRefusals(&state, ifOlderThan: .zero)
+          try writeRepeats(&state, isDue: true)
           try write(.own(.closed), &state)
-        } catch { state.unclosed = error.facts }
-        anchor(&state, vault, ifOlderThan: .zero)
+        } catch { state.unclosed = error }
+        anchor(&state, vault, isDue: true)
       }
       state = State(lost: state.lost, unclosed: state.unclosed)
     }
@@ -177,6 +192,13 @@ final class UsesLog: Sendable {
     }
   }
 
+  /// Until the vault remembers a row of this unlock, all of them could be cut unnoticed: no use before.
+  private func openForUse(_ state: inout State, _ vault: borrowing UnlockedVault) throws(StoreError) {
+    try open(&state, vault)
+    if !state.isAnchored { anchor(&state, vault, isDue: true) }
+    if !state.isAnchored, let error = state.unclosed { throw error }
+  }
+
   private func open(_ state: inout State, _ vault: borrowing UnlockedVault) throws(StoreError) {
     guard state.open == nil else { return }
     let files = UsesFiles(
@@ -188,23 +210,21 @@ final class UsesLog: Sendable {
         cure: "lock the vault in the other agent, then try again")
     }
     _ = try TrustedPath.makePrivateFolder(files.folder)
-    if try remembered(by: vault, &state) == nil { try begin(vault) }
+    if try remembered(by: vault, &state) == nil { try makeItem(in: vault) }
     guard let item = try remembered(by: vault, &state) else {
       throw StoreError(.conflict, "the key of the log of uses was removed meanwhile", place: lockPath.string, cure: "try again")
     }
     let end = try files.walk(item.key, from: item.anchor)
     try files.trim(to: end)
     state.open = try UsesWriter(key: item.key, lock: lock, files: files, end, anchored: item.anchor.count)
-    guard let gap = end.gap else { return }
-    do throws(StoreError) { try write(.own(.cut, gap), &state) } catch {
+    do throws(StoreError) { try write(end.gap.map { .own(.cut, $0) } ?? .own(.opened), &state) } catch {
       // The next try must find the gap again.
       state.open = nil
       throw error
     }
   }
 
-  /// Makes the item.
-  private func begin(_ vault: borrowing UnlockedVault) throws(StoreError) {
+  private func makeItem(in vault: borrowing UnlockedVault) throws(StoreError) {
     let key: SecretBytes
     do throws(SecretMemoryError) { key = try SecretBytes.random(32) } catch { throw StoreError(memory: error) }
     try change(.set(SecretForm(key, metadata: Self.metadata), for: item, if: .absent, keeping: 0), in: vault)
@@ -215,7 +235,9 @@ final class UsesLog: Sendable {
   /// Names the log as author in the vault's own log.
   private func change(_ change: ItemChange, in vault: borrowing UnlockedVault) throws(StoreError) {
     let author = Author(user: UInt32(getuid()), process: UInt32(getpid()), program: "agent (log of uses)")
-    _ = try author.represented { () throws(StoreError) in try vault.changeInternal(change) }
+    try CallWait(within: Self.patience).run { () throws(StoreError) in
+      _ = try author.represented { () throws(StoreError) in try vault.changeInternal(change) }
+    }
   }
 
   // MARK: Writing
@@ -228,29 +250,19 @@ final class UsesLog: Sendable {
     try state.open?.append(row)
   }
 
-  /// Whether a refusal gets a row of its own now.
-  private func isFirst(_ row: UseRow, _ state: inout State) -> Bool {
-    if state.refusals.isEmpty { state.refusalTime = now() }
-    let known = state.refusals.firstIndex { $0.row.repeated == row.repeated }
-    // All beyond the most share the last one.
-    if let at = known ?? (state.refusals.count > Self.mostRefusals ? Self.mostRefusals : nil) {
-      state.refusals[at].more += 1
-      return false
-    }
-    let isOther = state.refusals.count == Self.mostRefusals
-    state.refusals.append(isOther ? (.own(.refused, "others"), 1) : (row, 0))
-    return !isOther
+  /// Writes `row`, or counts it as a repeated one.
+  private func add(_ row: UseRow, _ state: inout State) throws(StoreError) {
+    try writeRepeats(&state)
+    if state.repeats.isFirst(row, now()) { try write(row, &state) }
   }
 
-  private func writeRefusals(_ state: inout State, ifOlderThan age: Duration) throws(StoreError) {
-    guard now() - state.refusalTime >= age else { return }
-    let refusals = state.refusals
-    state.refusals = []
-    for refusal in refusals where refusal.more > 0 {
-      var row = refusal.row
-      (row.time, row.count) = (.now, refusal.more)
+  private func writeRepeats(_ state: inout State, isDue: Bool = false) throws(StoreError) {
+    guard isDue || state.repeats.areDue(now()) else { return }
+    for row in state.repeats.rows {
       try write(row, &state)
+      state.repeats.forget(row)
     }
+    state.repeats = UsesRepeats()
   }
 
   // MARK: Anchor
@@ -267,10 +279,9 @@ final class UsesLog: Sendable {
   }
 
   /// Has the vault remember the last row. Of a vault that cannot be written, the anchor waits.
-  private func anchor(_ state: inout State, _ vault: borrowing UnlockedVault, ifOlderThan age: Duration) {
+  private func anchor(_ state: inout State, _ vault: borrowing UnlockedVault, isDue: Bool = false) {
     guard let chain = state.open?.end.chain, let anchored = state.open?.anchored, chain.count > anchored else { return }
-    if let time = state.anchorTime, now() - time < age { return }
-    state.anchorTime = now()
+    guard isDue || now() >= state.anchorTime else { return }
     do throws(StoreError) {
       // The vault must not remember a row that a power failure takes.
       try state.open?.segment?.synchronize()
@@ -279,7 +290,11 @@ final class UsesLog: Sendable {
       metadata.attributes[Self.head] = chain.head.description
       try change(.describe(item, as: metadata, keeping: 0), in: vault)
       state.open?.anchored = chain.count
-      state.unclosed = nil
-    } catch { state.unclosed = error.facts }
+      (state.isAnchored, state.anchorTime, state.unclosed) = (true, now() + Self.anchorPause, nil)
+    } catch {
+      if error.kind == .readOnly { state.isAnchored = true }
+      // Reads wait for a busy vault once a minute.
+      (state.anchorTime, state.unclosed) = (now() + Self.minute, error)
+    }
   }
 }

@@ -112,7 +112,7 @@ extension UseRow {
     UseRow(time: .now, kind: kind, item: nil, name: "", detail: detail, count: UInt32(clamping: count))
   }
 
-  /// Without differences between equal refusals.
+  /// Without differences between equal refusals or reads.
   var repeated: UseRow {
     var row = self
     (row.number, row.time, row.process, row.start, row.count) = (0, .distantPast, 0, 0, 0)

@@ -8,7 +8,7 @@ internal import SystemPackage
 struct UsesWriter: ~Copyable {
   private let key: SecretBytes
   private let lock: DescriptorLock
-  private let files: UsesFiles
+  let files: UsesFiles
   private(set) var end: UsesFiles.End
   private(set) var segment: UsesSegment?
   /// The row that the vault remembers.
@@ -73,6 +73,12 @@ final class UsesSegment: Sendable {
   /// Adds `bytes` after the first `size` ones, whole or not at all.
   func append(_ bytes: [UInt8], after size: Int) throws(StoreError) {
     try check(failure.load(ordering: .acquiring))
+    // Rows in a file that is elsewhere would be found by nobody.
+    guard let named = try FileStatus(ofLinkAt: path), try FileStatus(of: descriptor, place: path).isSameFile(as: named) else {
+      throw StoreError(
+        .tampered, "the open file of the log of uses was moved or replaced", place: path.string,
+        cure: "put it back; or lock the vault and keep the rest of the folder elsewhere")
+    }
     var count = write(descriptor, bytes, bytes.count)
     while count < 0, errno == EINTR { count = write(descriptor, bytes, bytes.count) }
     guard count == bytes.count else {

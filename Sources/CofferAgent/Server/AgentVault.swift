@@ -143,6 +143,10 @@ final class AgentVault: Sendable {
       }
       state.unlocked = next.take()
       keyring.begin()
+      switch state.unlocked {
+      case .some(let held): uses.begin(in: held.vault)
+      case .none: break
+      }
       turn(&state)
       hasKey.store(true, ordering: .releasing)
     }

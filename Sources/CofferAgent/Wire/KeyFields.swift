@@ -286,11 +286,11 @@ package enum UseEntry: WireValue {
 }
 
 /// A use of a key or a value, as the log of uses holds it.
-package struct UseRow: WireValue, Equatable {
+package struct UseRow: WireValue, Hashable {
   package enum Kind: UInt8, Sendable, CaseIterable {
     case login, sign, unwrap, read, refused
-    /// The log's own: it was closed at a lock, or its end was missing at the next unlock.
-    case closed, cut
+    /// The log's own: it was closed at a lock, its end was missing at the next unlock, or it was opened at an unlock.
+    case closed, cut, opened
   }
 
   package var number: UInt64 = 0
@@ -308,7 +308,7 @@ package struct UseRow: WireValue, Equatable {
   package var client = ""
   /// How a person approved it: `once`, `job`, `time`, `passphrase`; empty if nobody was asked.
   package var approval = ""
-  /// How many equal refusals within a minute it stands for.
+  /// How many equal refusals or reads within a minute it stands for.
   package var count: UInt32 = 1
 
   package func put(in frame: inout FrameWriter) throws(StoreError) {

@@ -84,7 +84,10 @@ final class KeyBench {
   private func entries() throws -> [UseEntry] {
     try vault.use { (unlocked) throws(StoreError) in try vault.keyring.uses(most: nil, in: unlocked) }
   }
-  func rows() throws -> [UseRow] { try entries().compactMap { if case .row(let row) = $0 { row } else { nil } } }
+  /// Without the log's own first row.
+  func rows() throws -> [UseRow] {
+    try entries().compactMap { if case .row(let row) = $0, row.kind != .opened { row } else { nil } }
+  }
   func questions() throws -> [KeyQuestion] {
     try entries().compactMap { if case .question(let asked) = $0 { asked } else { nil } }
   }

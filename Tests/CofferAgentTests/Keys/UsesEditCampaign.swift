@@ -112,7 +112,7 @@ import Testing
     let log = try Log(uses: uses, bytes: bytes, isClosed: isClosed), other = try Log(uses: 5, bytes: bytes, isClosed: true)
     let (scene, files) = (log.scene, log.states[2])
     let whole = Array(try scene.read().prefix { $0.kind != .cut })
-    #expect(whole.count == 3 * uses + (isClosed ? 3 : 2))
+    #expect(whole.count == 3 * uses + (isClosed ? 6 : 5))
     let (anchored, attributes) = (try scene.anchor, try scene.attributes)
     let digits = Array(try #require(attributes["coffer.uses.head"]))
     let head = try stride(from: 0, to: 64, by: 2).map { try #require(UInt8(String(digits[$0...($0 + 1)]), radix: 16)) }

@@ -63,6 +63,31 @@ final class LoggedVault {
   /// The rows as an agent that has just started reads them.
   func read() throws -> [UseRow] { try log().read(most: nil, in: vault) }
 
+  /// Runs `body` while another writer of the vault does not end its transaction.
+  func whileAnotherWrites(_ body: () throws -> Void) throws {
+    let place = VaultPlace.file(folder.path.appending("v.sqlite"))
+    let store = try VaultStore(
+      service: "other", vault: LockedVault.open(place, options: .withoutPins).unlock(with: TestAgent.credentials()))
+    let (isInside, mayEnd, isDone) = (DispatchSemaphore(value: 0), DispatchSemaphore(value: 0), DispatchSemaphore(value: 0))
+    // A real thread: other tests may hold all threads of the task pool.
+    Thread.detachNewThread {
+      do {
+        try store.update("a") { (_) throws(StoreError) in
+          isInside.signal()
+          mayEnd.wait()
+          return nil
+        }
+      } catch { Issue.record(error) }
+      isDone.signal()
+    }
+    isInside.wait()
+    defer {
+      mayEnd.signal()
+      isDone.wait()
+    }
+    try body()
+  }
+
   /// A log of `kinds`, closed or left as by a killed agent.
   func made(_ kinds: [UseRow.Kind], closed: Bool) throws {
     let log = log()
@@ -84,18 +109,18 @@ extension UseRow {
     try scene.made([.login, .sign], closed: true)
     try scene.made([.unwrap], closed: true)
     let rows = try scene.read()
-    #expect(rows.map(\.kind) == [.login, .sign, .closed, .unwrap, .closed] && rows.map(\.number) == [1, 2, 3, 4, 5])
-    #expect(rows[1].detail == "row 1" && rows[1].name == "github" && rows[1].time.timeIntervalSince1970 == 1_000)
+    #expect(rows.map(\.kind) == [.opened, .login, .sign, .closed, .opened, .unwrap, .closed])
+    #expect(rows.map(\.number) == Array(1...7))
+    #expect(rows[2].detail == "row 1" && rows[2].name == "github" && rows[2].time.timeIntervalSince1970 == 1_000)
     #expect(try scene.log().read(most: 2, in: scene.vault) == Array(rows.suffix(2)))
     var facts = stat()
     #expect(stat(scene.path(1), &facts) == 0 && facts.st_mode & 0o777 == 0o600)
     #expect(stat(scene.segments.string, &facts) == 0 && facts.st_mode & 0o777 == 0o700)
   }
 
-  @Test func `the vault remembers the log at the first use, after an hour and at the lock, and not at each use`() throws {
+  @Test func `the vault remembers the log before the first use, after an hour and at the lock, and not at each use`() throws {
     let scene = try LoggedVault(), log = scene.log()
     try log.prepare(in: scene.vault)
-    #expect(try scene.anchor == nil)
     for _ in 0..<5 { try log.record(.made(.sign), in: scene.vault) }
     #expect(try scene.anchor == 1)
     scene.hand.pass(.seconds(3599))
@@ -103,15 +128,15 @@ extension UseRow {
     #expect(try scene.anchor == 1)
     scene.hand.pass(.seconds(1))
     log.keep(in: scene.vault)
-    #expect(try scene.anchor == 5)
+    #expect(try scene.anchor == 6)
     log.close(in: scene.vault)
-    #expect(try scene.anchor == 6 && log.note == nil)
+    #expect(try scene.anchor == 7 && log.note == nil)
     #expect(try scene.vault.withKey(scene.item) { $1.history } == 0)
     #expect(try scene.vault.log().count { $0.program == "agent (log of uses)" } == 4)
     // A lock without a use writes nothing.
     let generation = try scene.vault.status().generation
     scene.log().close(in: scene.vault)
-    #expect(try scene.vault.status().generation == generation && scene.read().count == 6)
+    #expect(try scene.vault.status().generation == generation && scene.read().count == 7)
   }
 
   @Test func `a change of any bit of a byte is found, and no key is used then`() throws {
@@ -126,14 +151,14 @@ extension UseRow {
     }
     #expect(kind { try scene.log().record(.made(.sign), in: scene.vault) } == .tampered)
     try scene.write(bytes, 1)
-    #expect(try scene.read().count == 3)
+    #expect(try scene.read().count == 4)
   }
 
   @Test func `rows that are removed, swapped, repeated, added or cut before the anchor are found`() throws {
     let scene = try LoggedVault()
     try scene.made([.login, .sign, .sign], closed: true)
     let (head, rows) = try scene.parts(1)
-    #expect(rows.count == 4)
+    #expect(rows.count == 5)
     var edits: [[[UInt8]]] = []
     for place in rows.indices {
       var edit = rows
@@ -164,7 +189,7 @@ extension UseRow {
     try FileManager.default.moveItem(atPath: scene.segments.string, toPath: scene.uses.appending("evidence").string)
     try scene.made([.sign], closed: true)
     let after = try scene.read()
-    #expect(after.map(\.kind) == [.cut, .sign, .closed] && after.map(\.number) == [5, 6, 7])
+    #expect(after.map(\.kind) == [.cut, .sign, .closed] && after.map(\.number) == [6, 7, 8])
   }
 
   @Test func `an end that is cut after the anchor is reported, before and after the next use`() throws {
@@ -178,7 +203,7 @@ extension UseRow {
       #expect(found.last?.detail == "ended without a lock: later rows may be missing")
     }
     try scene.made([.unwrap], closed: true)
-    #expect(try scene.read().map(\.kind) == [.login, .sign, .sign, .sign, .cut, .unwrap, .closed])
+    #expect(try scene.read().map(\.kind) == [.opened, .login, .sign, .sign, .sign, .cut, .unwrap, .closed])
   }
 
   @Test func `a row that a killed agent left in part, or zeros after a power failure, are cut and reported`() throws {
@@ -189,10 +214,10 @@ extension UseRow {
     ends.append([UInt8](repeating: 0, count: 5_000))
     for end in ends {
       try scene.write(head + rows[0] + end, 1)
-      #expect(try scene.read().map(\.kind) == [.login, .cut], "\(end.count) bytes of a row")
+      #expect(try scene.read().map(\.kind) == [.opened, .cut], "\(end.count) bytes of a row")
     }
     try scene.made([.sign], closed: false)
-    #expect(try scene.read().map(\.kind) == [.login, .cut, .sign, .cut] && scene.parts(1).rows.count == 3)
+    #expect(try scene.read().map(\.kind) == [.opened, .cut, .sign, .cut] && scene.parts(1).rows.count == 3)
   }
 
   @Test func `a log that was deleted begins anew and says so, and one without its key waits for a person`() throws {
@@ -201,7 +226,7 @@ extension UseRow {
     try FileManager.default.removeItem(atPath: scene.segments.string)
     #expect(try scene.read().map(\.kind) == [.cut])
     try scene.made([.sign], closed: true)
-    #expect(try scene.read().map(\.number) == [4, 5, 6] && scene.read()[0].kind == .cut)
+    #expect(try scene.read().map(\.number) == [5, 6, 7] && scene.read()[0].kind == .cut)
     // As in an older copy of the vault.
     try scene.vault.changeInternal(.remove(scene.item))
     #expect(try scene.read().isEmpty)
@@ -231,7 +256,7 @@ extension UseRow {
     log.close(in: scene.vault)
     #expect(scene.names.compactMap(Int.init) == Array(3...10))
     let rows = try scene.read()
-    #expect(rows.last?.number == UInt64(written + 1) && rows.map(\.number) == Array(rows[0].number...UInt64(written + 1)))
+    #expect(rows.last?.number == UInt64(written + 2) && rows.map(\.number) == Array(rows[0].number...UInt64(written + 2)))
     #expect(rows[0].number > 1 && rows[0].detail.utf8.count == 1_024 && rows[0].host.utf8.count == 1_024)
     for number in 3...10 {
       let bytes = try scene.content(number)
@@ -245,6 +270,7 @@ extension UseRow {
     // A killed writer left an older one, or a new one without a row.
     try scene.write([1], 2)
     try scene.write([], 11)
+    _ = FileManager.default.createFile(atPath: scene.segments.string + "/+000000012", contents: nil)
     #expect(try scene.read().last?.kind == .cut)
     try scene.made([.sign], closed: true)
     #expect(try scene.read().suffix(3).map(\.kind) == [.cut, .sign, .closed])
@@ -257,7 +283,7 @@ extension UseRow {
     first.close(in: scene.vault)
     try second.record(.made(.sign), in: scene.vault)
     second.close(in: scene.vault)
-    #expect(try scene.read().map(\.kind) == [.login, .closed, .sign, .closed])
+    #expect(try scene.read().map(\.kind) == [.opened, .login, .closed, .opened, .sign, .closed])
   }
 
   @Test func `equal refusals within a minute are two rows, and many different ones a few`() throws {
@@ -268,16 +294,76 @@ extension UseRow {
       try log.record(row, in: scene.vault)
     }
     try log.record(.made(.sign), in: scene.vault)
-    #expect(try log.read(most: nil, in: scene.vault).map(\.kind) == [.refused, .sign])
+    #expect(try log.read(most: nil, in: scene.vault).map(\.kind) == [.opened, .refused, .sign])
     scene.hand.pass(.seconds(60))
     try log.record(.made(.sign), in: scene.vault)
     let rows = try log.read(most: nil, in: scene.vault)
-    #expect(rows.map(\.kind) == [.refused, .sign, .refused, .sign] && rows.map(\.count) == [1, 1, 999, 1])
+    #expect(rows.map(\.kind) == [.opened, .refused, .sign, .refused, .sign] && rows.map(\.count) == [1, 1, 1, 999, 1])
     for number in 1...500 { try log.record(.made(.refused, "host \(number)"), in: scene.vault) }
     log.close(in: scene.vault)
-    let last = try scene.read().dropFirst(4)
+    let last = try scene.read().dropFirst(5)
     #expect(last.count == 18 && last.last?.kind == .closed)
     #expect(last.filter { $0.kind == .refused }.reduce(0) { $0 + $1.count } == 500)
+  }
+
+  @Test func `equal reads within a minute are two rows, and those of different items stay apart`() throws {
+    let scene = try LoggedVault(), log = scene.log(), names = try ["bank", "mail"].map { try ItemName(service: $0) }
+    try log.record(.made(.refused, "the misuse"), in: scene.vault)
+    for _ in 0..<1_000 { log.noteReads(of: names, by: nil, in: scene.vault) }
+    #expect(try log.read(most: nil, in: scene.vault).map(\.kind) == [.opened, .refused, .read, .read])
+    scene.hand.pass(.seconds(60))
+    log.keep(in: scene.vault)
+    let rows = try log.read(most: nil, in: scene.vault).dropFirst(2)
+    #expect(rows.map(\.name) == ["bank", "mail", "bank", "mail"] && rows.map(\.count) == [1, 1, 999, 999])
+    // More than memory is kept for.
+    log.noteReads(of: try (0..<3_000).map { try ItemName(service: "s\($0)") }, by: nil, in: scene.vault)
+    log.close(in: scene.vault)
+    #expect(try scene.read().count == 6 + 3_000 + 1)
+  }
+
+  @Test func `no key is used before the vault remembers the unlock, and reads are served meanwhile`() throws {
+    let scene = try LoggedVault(), log = scene.log()
+    try scene.made([.login], closed: true)
+    let whole = try scene.content(1)
+    try scene.whileAnotherWrites {
+      log.begin(in: scene.vault)
+      for _ in 0..<2 { #expect(kind { try log.record(.made(.sign), in: scene.vault) } == .busy) }
+      let started = ContinuousClock.now
+      for _ in 0..<100 { log.noteReads(of: [try ItemName(service: "bank")], by: nil, in: scene.vault) }
+      // Less than SQLite's own wait: they wait for no other process.
+      #expect(ContinuousClock.now - started < .seconds(30) && log.note != nil)
+      #expect(try log.read(most: nil, in: scene.vault).map(\.kind) == [.opened, .login, .closed, .opened, .read])
+    }
+    try log.record(.made(.sign), in: scene.vault)
+    #expect(log.note == nil)
+    // An agent that is killed, and a log that ends with its last lock: what the vault remembers is missing.
+    let rows = try scene.parts(1)
+    try scene.write(whole, 1)
+    #expect(kind { _ = try scene.read() } == .tampered)
+    try scene.write(rows.head + rows.rows.dropLast().joined(), 1)
+    #expect(try scene.read().map(\.kind).suffix(2) == [.read, .cut])
+  }
+
+  @Test func `an open log whose file is moved away or replaced takes no use, and goes on once it is back`() throws {
+    let scene = try LoggedVault(), log = scene.log()
+    try log.prepare(in: scene.vault)
+    let (path, away) = (scene.path(1), scene.segments.appending("away").string)
+    func isRefused() -> Bool {
+      kind { try log.record(.made(.sign), in: scene.vault) } == .tampered
+        && kind { _ = try log.read(most: nil, in: scene.vault) } == .tampered
+    }
+    #expect(rename(path, away) == 0 && isRefused())
+    try FileManager.default.copyItem(atPath: away, toPath: path)
+    #expect(kind { try log.record(.made(.sign), in: scene.vault) } == .tampered)
+    #expect(rename(away, path) == 0)
+    try log.record(.made(.sign), in: scene.vault)
+    #expect(rename(scene.segments.string, scene.segments.string + ".away") == 0 && isRefused())
+    log.noteReads(of: [try ItemName(service: "bank")], by: nil, in: scene.vault)
+    #expect(log.note?.contains("1 reads") == true)
+    log.close(in: scene.vault)
+    #expect(log.note != nil)
+    try scene.made([.sign], closed: true)
+    #expect(try scene.read().map(\.kind) == [.cut, .sign, .closed])
   }
 
   @Test func `a full disk stops uses and no reads, and later rows follow without a gap`() throws {
@@ -297,8 +383,8 @@ extension UseRow {
     try log.record(.made(.unwrap), in: scene.vault)
     log.close(in: scene.vault)
     let rows = try scene.read()
-    #expect(rows.count == stored + 3 && rows.suffix(3).map(\.kind) == [.cut, .unwrap, .closed] && log.note == nil)
-    #expect(rows[stored].count == 2 && rows[stored].detail.hasPrefix("reads without rows"))
+    #expect(rows.count == stored + 4 && rows.suffix(3).map(\.kind) == [.cut, .unwrap, .closed] && log.note == nil)
+    #expect(rows[stored + 1].count == 2 && rows[stored + 1].detail.hasPrefix("reads without rows"))
   }
 
   @Test func `a device without space takes no row`() throws {
@@ -314,7 +400,7 @@ extension UseRow {
     let next = scene.log()
     next.noteReads(of: [name], by: ProcessFacts(of: getpid()), in: scene.vault)
     next.close(in: scene.vault)
-    let row = try scene.read()[2]
+    let row = try scene.read()[4]
     #expect(row.kind == .read && row.name == "bank/ann" && row.process == UInt32(getpid()) && !row.program.isEmpty)
     try scene.write([UInt8](repeating: 7, count: 300), 1)
     let last = scene.log()
@@ -322,7 +408,7 @@ extension UseRow {
     #expect(last.note?.contains("3 reads") == true)
   }
 
-  @Test func `an agent notes the reads of its clients, with their program`() throws {
+  @Test func `an agent notes the reads of its clients, with their program, and keeps the log open from the unlock on`() throws {
     let agent = try TestAgent()
     defer { agent.stop(); TestAgent.remove(agent.folder) }
     let client = agent.client(), name = try ItemName(service: "bank"), store = try agent.store()
@@ -335,12 +421,18 @@ extension UseRow {
     _ = try client.list()
     _ = try store.load(["missing"])
     let rows = try held.use { (vault) throws(StoreError) in try held.uses.read(most: nil, in: vault) }
-    #expect(rows.map(\.name) == ["bank"] && rows.map(\.kind) == [.read])
-    #expect(rows[0].program == (try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe")))
+    #expect(rows.map(\.name) == ["", "bank"] && rows.map(\.kind) == [.opened, .read])
+    #expect(rows[1].program == (try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe")))
     try client.lock()
     _ = try client.unlock(with: TestAgent.credentials())
     let closed = try held.use { (vault) throws(StoreError) in try held.uses.read(most: nil, in: vault) }
-    #expect(closed.map(\.kind) == [.read, .closed])
+    #expect(closed.map(\.kind) == [.opened, .read, .closed, .opened])
+    // Nobody can take the lock to keep later reads out, or cut them unnoticed.
+    let folder = held.settings.uses
+    let lock = try #require(FileManager.default.contentsOfDirectory(atPath: folder.string).first { $0.hasSuffix(".lock") })
+    #expect(try DescriptorLock.take(folder.appending(lock)) == nil)
+    let item = try ItemName(service: "coffer.uses", account: held.uses.machine)
+    try agent.vault().withKey(item) { #expect($1.metadata.attributes["coffer.uses.count"] == "4") }
   }
 }
 

@@ -154,7 +154,7 @@ struct SSHCommandTests {
   }
 
   @Test
-  func `status reports reads without rows in a log that somebody changed`() throws {
+  func `status reports reads without rows in a log that somebody changed, and the log of uses says which rows are gone`() throws {
     let home = try home()
     #expect(try home.coffer("ssh new a").status == 0)
     try home.transcript("vault set b", in: "1")
@@ -169,6 +169,11 @@ struct SSHCommandTests {
     #expect(try home.coffer("status").out.contains("\nuses     1 reads have no row in the log of uses: "))
     let status = try JSONSerialization.jsonObject(with: home.coffer("status --json").bytes) as? [String: Any]
     #expect(status?["uses"] as? String != nil)
+    #expect(try home.coffer("lock").status == 0)
+    try FileManager.default.removeItem(atPath: folder + rows.prefix { $0 != "/" })
+    #expect(try home.coffer("unlock").status == 0)
+    for words in ["", " --json"] { #expect(try home.coffer("vault log --uses" + words).err.contains(" are gone")) }
+    #expect(try home.coffer("vault log --uses --limit 1").err.isEmpty)
   }
 
   @Test(arguments: ["ed25519", "ecdsa", "rsa"])

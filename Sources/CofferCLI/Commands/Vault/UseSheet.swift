@@ -9,13 +9,17 @@ enum UseSheet {
   static func show(most: Int?, _ context: Context) throws {
     let rows = try context.keyAgent().ask(Calls.uses, most.map { UInt64(clamping: $0) })
       .compactMap { entry -> UseRow? in if case .row(let row) = entry { row } else { nil } }
+    // Fewer rows than asked for are all.
+    let first = rows.count < most ?? .max ? rows.first?.number ?? 1 : 1
+    let gone = first > 1 ? "rows before \(first) are gone" : nil
+    if let gone, context.json || !Output.isTerminal { context.note(gone) }
     if context.json { return try Output.json(rows.map(Row.init)) }
     let time = LocalTime()
     try Table.show(
       Table(
         columns: [.number(""), .fixed(""), .fixed(""), .text(""), .text("", rank: 1), .fixed("", rank: 2), .text("")],
         rows: rows.map { row in cells(row, time.second(row.time)).map { Table.Cell($0) } },
-        footer: rows.isEmpty ? "no uses" : counted(rows.count, "row")),
+        footer: [rows.isEmpty ? "no uses" : counted(rows.count, "row"), gone].compactMap(\.self).joined(separator: "; ")),
       elsewhere: rows.map { cells($0, Moment.text($0.time)) })
   }
 
