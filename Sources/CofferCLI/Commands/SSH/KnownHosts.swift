@@ -29,8 +29,8 @@ enum KnownHosts {
           .undecodable(stored: "other hosts"), "known_hosts has no key of \(Printable.line(host))",
           cure: isPurpose
             ? "--for sign:git, for signatures of git"
-            : "connect once (ssh \(name)), or check the fingerprints of ssh-keyscan \(name) | ssh-keygen -lf - and add its lines. "
-              + "A port is written [HOST]:PORT; aliases of ~/.ssh/config are not names")
+            : "connect once (ssh \(name)), or check the fingerprints of ssh-keyscan \(name) | ssh-keygen -lf - and add its "
+              + "lines; a port is written [HOST]:PORT; aliases of ~/.ssh/config are not names")
       }
       lines += found.filter { !lines.contains($0) }
     }
