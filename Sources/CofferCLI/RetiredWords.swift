@@ -21,6 +21,7 @@ enum RetiredWords {
     "sync": other, "push": other, "pull": other, "help sync": "coffer help merge", "help recovery-code": "coffer help unlocking",
     "open": "coffer show NAME --open; coffer unlock opens the vault", "create": "coffer set NAME", "new": "coffer set NAME",
     "add item": "coffer set NAME", "undo": "coffer revert NAME, or coffer undelete NAME for a deleted item",
+    "ssh ls": "coffer ssh list", "ssh rm": "coffer delete NAME", "ssh generate": "coffer ssh new NAME",
     "-c": "coffer get NAME -c", "otp add": "coffer otp NAME --set",
   ]
   private static let other = "coffer merge OTHER, or coffer vault use NAME PLACE for a vault on a server"

@@ -38,6 +38,12 @@ import Testing
     try "text".write(toFile: path.string + ".file", atomically: false, encoding: .utf8)
     let other = #expect(throws: StoreError.self) { _ = try SSHListener(at: FilePath(path.string + ".file")) }
     #expect(other?.kind == .alreadyExists)
+    // Another user can lock an open folder for ever.
+    chmod(path.folder.string, 0o755)
+    let folderHere = open(path.folder.string, O_RDONLY | O_CLOEXEC)
+    defer { close(folderHere) }
+    #expect(flock(folderHere, LOCK_EX | LOCK_NB) == 0)
+    _ = try SSHListener(at: path)
     chmod(path.folder.string, 0o777)
     let open = #expect(throws: StoreError.self) { _ = try SSHListener(at: path) }
     #expect(open?.kind == .denied)
@@ -88,10 +94,38 @@ import Testing
     #expect(connection.ask([11]) == [12, 0, 0, 0, 0])
     #expect(connection.ask([19]) == [5])
     #expect(connection.ask([27] + string(Array("query".utf8))) == [5])
-    #expect(connection.ask(binding(1)) == [6])
+    #expect(connection.ask(binding(1, isForwarding: false)) == [6])
     #expect(connection.ask([23] + string(Array("px".utf8))) == [5])
     #expect(connection.ask(unlock) == [6])
     #expect(connection.ask([27] + string(Array("query".utf8)))?.first == 29)
+  }
+
+  @Test func `another host changes neither the keys of a forwarded agent nor its lock`() throws {
+    let face = try TestFace()
+    let (here, there) = (try face.connect(), try face.connect())
+    #expect(there.ask(binding(1)) == [6])
+    for request in [[17, 0], [25, 0], [18] + string([1]), [19], [22] + string([1])] { #expect(there.ask(request) == [5]) }
+    #expect(face.refused.map(\.kind) == [.refused, .refused, .refused, .refused, .refused])
+    #expect(here.ask([22] + string([1])) == [6])
+    #expect(there.ask([23] + string([1])) == [5])
+    #expect(here.ask([23] + string([1])) == [6])
+    #expect(here.ask([19]) == [6])
+  }
+
+  @Test func `after two waits in vain none waits, until the vault was unlocked and used`() throws {
+    let face = try TestFace(unlocked: false, patience: .milliseconds(300)) { $0.vaults[0].hasOwnKey = true }
+    for count in [1, 2, 2] {
+      #expect(try face.connect().ask([11]) == [5])
+      #expect(face.tried.count == count)
+    }
+    try face.unlock()
+    #expect(try face.connect().ask([11]) == [12, 0, 0, 0, 0])
+    try face.client.lock()
+    // The count begins anew too.
+    for count in [3, 4, 4] {
+      #expect(try face.connect().ask([11]) == [5])
+      #expect(face.tried.count == count)
+    }
   }
 
   @Test func `a list waits for the machine's own key, and is never empty while the vault is locked`() throws {

@@ -79,17 +79,19 @@ import Testing
         ticket: 1, key: "work", purpose: purpose, way: way, program: program, process: process, needsPassphrase: false, left: 60
       ).sentence
     }
-    #expect(sentence("sign git") == "git (4711) signs with 'work' for git.")
-    #expect(sentence("login", way: "git@github.com", program: "ssh") == "ssh (4711) logs in with 'work' at git@github.com.")
-    #expect(sentence("unwrap", program: "", process: 0) == "a program decrypts with 'work'.")
-    #expect(sentence("sign a\u{1B}[2Jb\u{202E}\n", program: "x\r") == "x (4711) signs with 'work' for a[2Jb.")
+    #expect(sentence("sign git") == "git (4711) wants to sign with 'work' for git.")
+    #expect(
+      sentence("login", way: "git@github.com", program: "ssh") == "ssh (4711) wants to log in with 'work' at git@github.com.")
+    #expect(sentence("unwrap", program: "", process: 0) == "a program wants to decrypt with 'work'.")
+    #expect(sentence("sign a\u{1B}[2Jb\u{202E}\n", program: "x\r") == "x (4711) wants to sign with 'work' for a[2Jb.")
   }
 
   @Test func `only the letters of a question approve`() throws {
     let question = KeyQuestion(
       ticket: 7, key: "work", purpose: "sign git", way: "", program: "git", process: 1, needsPassphrase: false, left: 60)
     for (line, expected) in [
-      ("o", "once"), ("j", "job"), ("J", "job"), ("m", "600"), ("", "no"), ("n", "no"), ("yes", "no"), ("oo", "no"),
+      ("o", "once"), ("j", "job"), ("J", "job"), ("m", "600"), ("y", "once"), ("Yes", "once"), ("", "no"), ("n", "no"),
+      ("oo", "no"),
     ] {
       let answer: String =
         switch question.approval(try secret(line)) {

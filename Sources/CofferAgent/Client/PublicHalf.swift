@@ -19,6 +19,9 @@ package enum PublicHalf {
     return (certificate.line(comment: comment), end < 253_402_300_800 ? Date(timeIntervalSince1970: Double(end)) : nil)
   }
 
+  /// Whether `bytes` can be the argument of an X25519 stanza of age's: 32 bytes, and not of low order.
+  package static func isShare(_ bytes: [UInt8]) -> Bool { AgeRecipient.isShare(bytes) }
+
   /// The argument and the body of an X25519 stanza of age's, from which the identity of `recipient` gets `fileKey`.
   ///
   /// - Throws: ``/CofferPlatform/StoreError`` `.undecodable` unless `fileKey` has 16 bytes and `recipient` is `age1…`; `.memory`.

@@ -28,7 +28,8 @@ struct WaitingOptions: ParsableArguments {
   var prompt: String?
   @Option(
     help: ArgumentHelp(
-      "How long a program waits for the vault to be unlocked; 0s: not at all. [default: 20s]", valueName: "time"))
+      "How long a program waits for 'coffer unlock', or for an answer, elsewhere; 0s: not at all. [default: 20s]",
+      valueName: "time"))
   var patience: Patience?
 
   var words: [String] { (prompt.map { ["--prompt", $0] } ?? []) + (patience.map { ["--patience", $0.text] } ?? []) }

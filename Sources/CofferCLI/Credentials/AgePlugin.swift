@@ -13,15 +13,15 @@ final class AgePlugin {
   private var files: [File] = []
   private var faults: [(words: [String], text: String)] = []
 
-  /// Stanzas for any X25519 recipient: each takes a request to the agent.
-  private static let most = 100_000
+  /// X25519 stanzas of a file, each of which takes a request to the agent. Files rarely have hundreds of recipients.
+  private static let most = 1000
 
   private struct File {
     let number: String
     /// Of all types.
     var stanzas = 0
     var candidates: [KeyWork] = []
-    var malformed: Int?
+    var fault: (stanza: Int, text: String)?
   }
 
   init(_ context: Context) throws {
@@ -46,8 +46,8 @@ final class AgePlugin {
     guard !identities.isEmpty, !files.isEmpty else { return }
     let agent = try openedAgent()
     for file in files {
-      if let malformed = file.malformed {
-        try age.send(["error", "stanza", file.number, "\(malformed)"], "the X25519 stanza is malformed")
+      if let fault = file.fault {
+        try age.send(["error", "stanza", file.number, "\(fault.stanza)"], fault.text)
       } else if let key = try fileKey(file, agent) {
         try age.send(["file-key", file.number], key.bytes)
       }
@@ -100,17 +100,17 @@ final class AgePlugin {
     let last = files.count - 1
     defer { files[last].stanzas += 1 }
     guard words[2] == "X25519" else { return }
-    guard words.count == 4, let share = try AgeStanzas.decoded([AgeStanzas.form(words[3])]), share.bytes.count == 32,
-      let body = stanza.body, body.bytes.count == 32
-    else {
-      files[last].malformed = files[last].malformed ?? files[last].stanzas
+    guard files[last].fault == nil else { return }
+    let share = words.count == 4 ? try AgeStanzas.decoded([AgeStanzas.form(words[3])])?.array ?? [] : []
+    guard PublicHalf.isShare(share), let body = stanza.body?.array, body.count == 32 else {
+      files[last].fault = (files[last].stanzas, "the X25519 stanza is malformed")
       return
     }
-    guard files.reduce(0, { $0 + $1.candidates.count }) < Self.most else {
-      throw StoreError(.tooLarge(limit: Self.most), "the files have more than \(Self.most) recipients", cure: "fewer files")
+    guard files[last].candidates.count < Self.most else {
+      files[last].fault = (files[last].stanzas, "the file has more than \(Self.most) X25519 recipients")
+      return
     }
-    files[last].candidates.append(
-      .unwrap(share: share.bytes.withUnsafeBytes { Array($0) }, body: body.bytes.withUnsafeBytes { Array($0) }))
+    files[last].candidates.append(.unwrap(share: share, body: body))
   }
 
   private func fileKey(_ file: File, _ agent: AgentClient) throws -> SecretForm? {
@@ -196,4 +196,9 @@ enum AgePluginIdentity {
     point.withUnsafeBytes { SecretBech32.encode($0, prefix: to) { letters.append($0) } }
     return String(decoding: letters, as: UTF8.self)
   }
+}
+
+extension SecretForm {
+  /// Of bytes that are no secret.
+  fileprivate var array: [UInt8] { bytes.withUnsafeBytes { Array($0) } }
 }

@@ -236,7 +236,14 @@ extension Context {
   }
 
   /// Unlocked in this process with a secret of its own, even while the agent holds the vault.
-  func ownItems() throws -> VaultItems { VaultItems(self, .here(try unlockedVault())) }
+  func ownItems() throws -> VaultItems {
+    do { return VaultItems(self, .here(try unlockedVault())) } catch let failure as Failure where failure.status == .locked {
+      throw Failure(
+        StoreError(
+          .locked, "this needs a secret of the vault, even while the agent holds it", place: places.vault.description,
+          cure: "the same at a terminal, or with --passphrase-file or --key-file"))
+    }
+  }
 
   /// For a command that asks for an item next: that request shows whether the agent holds the vault, which saves a question.
   func itemsToRead() throws -> VaultItems {

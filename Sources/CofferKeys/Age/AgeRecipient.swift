@@ -29,6 +29,12 @@ package struct AgeRecipient: Sendable, Hashable {
     return String(decoding: text, as: UTF8.self)
   }
 
+  /// Whether `point` can be the argument of a stanza. One of low order gives everybody the same secret.
+  package static func isShare(_ point: [UInt8]) -> Bool {
+    var secret = [UInt8](repeating: 0, count: keyCount)
+    return point.count == keyCount && crypto_scalarmult(&secret, [UInt8](repeating: 1, count: keyCount), point) == 0
+  }
+
   /// The argument and the body of a stanza from which the recipient's identity gets `fileKey`.
   ///
   /// - Parameter fileKey: 16 bytes.

@@ -64,6 +64,7 @@ final class SSHConversation {
       default: return SSHAnswer.failure
       }
     }
+    try checkChanges(request)
     switch request {
     case .list: return SSHAnswer.list(try list())
     case .sign(let blob, let data, let flags): return try sign(blob, data, flags)
@@ -101,6 +102,18 @@ final class SSHConversation {
   private func checkBound() throws(StoreError) {
     guard isMisbound else { return }
     throw StoreError(.refused, "a server's binding of this connection was refused", cure: "connect anew")
+  }
+
+  /// A host that has the forwarded agent changes nothing for this one: neither its keys nor its lock.
+  private func checkChanges(_ request: SSHRequest) throws(StoreError) {
+    switch request {
+    case .add, .remove, .removeAll, .lock, .unlock: break
+    default: return
+    }
+    try checkBound()
+    guard !isForwarded else {
+      throw StoreError(.refused, "another host may not change this agent's keys or its lock", cure: "ssh-add on this host")
+    }
   }
 
   // MARK: Keys
@@ -179,7 +192,7 @@ final class SSHConversation {
   private func tellLocked(_ left: Duration) {
     guard !isForwarded, let terminal = AskerTerminal(of: asker) else { return }
     terminal.write(
-      "coffer: the vault is locked: 'coffer unlock' elsewhere within \(left.components.seconds + 1) s, or control-C\n")
+      "\rcoffer: the vault is locked: 'coffer unlock' elsewhere within \(left.components.seconds + 1) s, or control-C\n")
   }
 
   private var isForwarded: Bool { bindings.contains(where: \.isForwarding) }

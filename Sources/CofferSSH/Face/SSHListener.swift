@@ -27,11 +27,14 @@ package struct SSHListener: ~Copyable {
     let folder = try TrustedPath.resolve(path.folder)
     let socket = folder.appending(name)
     try TrustedPath.checkParents(of: socket)
-    // Another process may find the same socket without a listener.
+    // Another process of this user may find the same socket without a listener.
     let turn = folder.withPlatformString { coffer_open($0, O_RDONLY | O_DIRECTORY | O_CLOEXEC, 0) }
     guard turn >= 0 else { throw StoreError(errno: errno, "open the folder", place: folder) }
     defer { close(turn) }
-    try FileLock.acquire(turn, SystemCalls(), place: folder) { nil }
+    // Whoever can open a folder can hold its lock.
+    if try FileStatus(of: turn, place: folder).permissions & 0o077 == 0 {
+      try FileLock.acquire(turn, SystemCalls(), place: folder) { nil }
+    }
     try Self.removeStale(socket)
     let descriptor = socket.withPlatformString { coffer_local_listen($0, Self.backlog) }
     guard descriptor >= 0 else { throw StoreError(errno: errno, "listen for programs", place: socket) }

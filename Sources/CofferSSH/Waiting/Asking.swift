@@ -74,7 +74,8 @@ final class Asking {
       program = StartedProcess(try start(question.ticket))
     } else if let terminal = AskerTerminal(of: asker), places.take(terminal.device) {
       place = terminal.device
-      terminal.ask("coffer: \(question.sentence) \(question.choices)? ", isSecret: question.needsPassphrase)
+      // git's progress may stand in the line.
+      terminal.ask("\rcoffer: \(question.sentence) \(question.choices)? ", isSecret: question.needsPassphrase)
       self.terminal = consume terminal
     }
   }

@@ -7,10 +7,10 @@ extension KeyQuestion {
     let who = program.isEmpty ? "a program" : process == 0 ? program : "\(program) (\(process))"
     let what =
       switch purpose.split(separator: " ", maxSplits: 1).first {
-      case "sign"?: "signs with '\(key)' for \(purpose.dropFirst("sign ".count))"
-      case "login"?: "logs in with '\(key)'" + (way.isEmpty ? "" : " at \(way)")
-      case "unwrap"?: "decrypts with '\(key)'"
-      default: "uses '\(key)' for \(purpose)"
+      case "sign"?: "wants to sign with '\(key)' for \(purpose.dropFirst("sign ".count))"
+      case "login"?: "wants to log in with '\(key)'" + (way.isEmpty ? "" : " at \(way)")
+      case "unwrap"?: "wants to decrypt with '\(key)'"
+      default: "wants to use '\(key)' for \(purpose)"
       }
     let text = "\(who) \(what)."
     let visible = text.unicodeScalars.filter { scalar in
@@ -42,7 +42,7 @@ extension KeyApproval.Scope {
   /// That of one of ``choices``; nil for a no.
   package init?(typed line: String) {
     switch line.lowercased() {
-    case "o", "once": self = .once
+    case "o", "once", "y", "yes": self = .once
     case "j", "job": self = .job
     case "m", "10m", "minutes": self = .time(seconds: Self.shortTime)
     default: return nil

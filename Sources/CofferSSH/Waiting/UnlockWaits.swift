@@ -33,34 +33,30 @@ final class UnlockWaits: Sendable {
   /// - Parameters:
   ///   - isDeserted: whether nobody needs the result any more.
   ///   - tell: called once, when only a person can end the wait; gets the time left.
-  func unlocked<Result>(
-    isDeserted: () -> Bool, tell: (Duration) -> Void, _ body: () throws(StoreError) -> Result
-  ) throws(StoreError) -> Result {
-    var failure: StoreError
-    do throws(StoreError) { return try body() } catch {
-      guard error.isOfLock, begin() else { throw error }
-      failure = error
-    }
+  func unlocked<Success>(
+    isDeserted: () -> Bool, tell: (Duration) -> Void, _ body: () throws(StoreError) -> Success
+  ) throws(StoreError) -> Success {
+    var outcome = Result(catching: body)
+    guard isLocked(outcome), begin() else { return try outcome.get() }
     let start = ContinuousClock.now, end = start + patience
-    var isUnlocked = false, wasTried = false, isTold = false
-    defer { finish(from: start, to: end, isUnlocked: isUnlocked) }
-    while !isDeserted(), end > .now {
+    var wasTried = false, isTold = false
+    defer { finish(from: start, to: end, isUnlocked: !isLocked(outcome)) }
+    while isLocked(outcome), !isDeserted(), end > .now {
       if try !isTrying(&wasTried), !isTold {
         isTold = true
         tell(end - .now)
       }
       DetachedThread.sleep(Self.pause)
-      do throws(StoreError) {
-        let result = try body()
-        isUnlocked = true
-        return result
-      } catch {
-        failure = error
-        isUnlocked = !error.isOfLock
-        if isUnlocked { break }
-      }
+      outcome = Result(catching: body)
     }
-    throw failure
+    return try outcome.get()
+  }
+
+  /// An unlocked vault ends the rest, and the count of waits in vain.
+  private func isLocked<Success>(_ outcome: Result<Success, StoreError>) -> Bool {
+    if case .failure(let error) = outcome, error.isOfLock { return true }
+    state.withLock { ($0.vain, $0.refusedUntil) = (0, nil) }
+    return false
   }
 
   /// False if requests are refused now.
@@ -94,9 +90,7 @@ final class UnlockWaits: Sendable {
     _ = state.withLock { state -> StartedProcess? in
       state.count -= 1
       let now = ContinuousClock.now
-      if isUnlocked {
-        (state.vain, state.refusedUntil) = (0, nil)
-      } else if end <= now, state.lastVain.map({ $0 <= start }) ?? true {
+      if !isUnlocked, end <= now, state.lastVain.map({ $0 <= start }) ?? true {
         // Waits at the same time count as one.
         (state.vain, state.lastVain) = (state.vain + 1, now)
         if state.vain >= Self.mostVain { (state.vain, state.refusedUntil) = (0, now + Self.rest) }

@@ -1,3 +1,5 @@
+import CofferAgent
+import CofferMemory
 import CofferTerminal
 import CofferTestSupport
 import Foundation
@@ -72,6 +74,26 @@ struct AgePluginTests {
       "-> add-identity \(identity)\n\n-> recipient-stanza 0 scrypt a b\nAAAA\n-> recipient-stanza 0 X25519 AAAA\nAAAA\n"
         + "\(Self.end)-> ok\n\n")
     #expect(answer.status == 0 && answer.out.hasPrefix("-> error stanza 0 1\n") && answer.out.hasSuffix(Self.end), "\(answer)")
+  }
+
+  @Test
+  func `a share of low order and too many stanzas are errors of their file, and others are decrypted`() throws {
+    let home = try Home.withVault()
+    try home.withHelpers()
+    let made = try #require(try home.program(["age-plugin-coffer", "new", "notes"])).out
+    let recipient = String(made.dropFirst(2).prefix { $0 != "\n" })
+    let key = try Array("YELLOW SUBMARINE".utf8).span.bytes.withUnsafeBytes { try SecretBytes(copying: $0) }
+    let (share, body) = try PublicHalf.wrap(key, for: recipient)
+    func stanza(_ file: Int, _ share: [UInt8]) -> String {
+      "-> recipient-stanza \(file) X25519 \(AgeStanzas.base64(share))\n\(AgeStanzas.base64(body))\n"
+    }
+    let many = (0...1000).map { _ in stanza(1, share) }.joined()
+    let input = stanza(0, [UInt8](repeating: 0, count: 32)) + many + stanza(2, share)
+    let identity = try #require(made.split(separator: "\n").last)
+    let ends = String(repeating: "-> ok\n\n", count: 3)
+    let answer = try plugin(home, "identity-v1", "-> add-identity \(identity)\n\n\(input)\(Self.end)\(ends)")
+    let said = answer.out.split(separator: "\n").filter { $0.hasPrefix("-> ") }
+    #expect(said == ["-> error stanza 0 0", "-> error stanza 1 1000", "-> file-key 2", "-> done"], "\(answer)")
   }
 
   @Test

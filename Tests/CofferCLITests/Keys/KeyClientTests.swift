@@ -117,7 +117,7 @@ struct KeyClientTests {
     eventually("a question is open") { (try? home.coffer("ssh allow").out.contains("login with 'asks'")) == true }
     let terminal = try PseudoTerminal()
     let person = try terminal.coffer("ssh allow", in: home)
-    terminal.shows("Allow 1? [o]nce, 10 [m]inutes, [N]o: ")
+    terminal.shows("Allow 1? [o]nce, this [j]ob, 10 [m]inutes, [N]o: ")
     terminal.type("o\n")
     #expect(try person.wait() == 0)
     #expect(terminal.shown.contains("\(near.name) > \(far.rule)"))
@@ -169,7 +169,7 @@ struct KeyClientTests {
     let terminal = try PseudoTerminal()
     let words = ["coffer", "ssh", "run", "--", "git", "-C", repository, "rebase", "-S", "--force-rebase", "HEAD~30"]
     let rebase = try #require(try terminal.program(words, in: home))
-    terminal.shows("signs with 'work' for git. [o]nce, this [j]ob, 10 [m]inutes, [N]o? ")
+    terminal.shows("sign with 'work' for git. [o]nce, this [j]ob, 10 [m]inutes, [N]o? ")
     terminal.type("j\n")
     terminal.shows("Successfully rebased")
     #expect(try rebase.wait() == 0)

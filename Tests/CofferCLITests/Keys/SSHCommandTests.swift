@@ -45,7 +45,7 @@ struct SSHCommandTests {
     try knownHosts(home, ["@revoked github.com \(key(home, "host"))"])
     for host in ["github.com", "other.example"] {
       try home.transcript(
-        "ssh new a --for git@\(host)", err: "known_hosts has no key of \(host)\n  try: connect once (ssh \(host)); or check",
+        "ssh new a --for git@\(host)", err: "known_hosts has no key of \(host)\n  try: connect once (ssh \(host)), or check",
         exit: 65)
     }
   }
@@ -69,7 +69,10 @@ struct SSHCommandTests {
   @Test(arguments: [
     ("ssh new", 64), ("ssh new a --ask sometimes", 64), ("ssh add /nowhere", 1), ("ssh edit a", 64), ("ssh allow --time 1h", 64),
     ("ssh allow a --time 13h", 64), ("ssh new coffer.auth", 64), ("vault log --uses --no-agent", 64),
-    ("ssh edit a --ask never", 1),
+    ("ssh edit a --ask never", 1), ("ssh new a --for ''", 64), ("ssh new a --for a@", 64), ("ssh new a --for sign:", 64),
+    ("ssh new a --for sign:git,sign:file", 64), ("ssh new a --for 'sign:safe\nother'", 64), ("ssh add /nowhere --for ''", 64),
+    ("ssh edit a --for '' --for sign:git", 64), ("ssh new a --for git", 65), ("ssh add /nowhere.pub", 64),
+    ("helper age new a --ask forwarded", 64), ("ssh ls", 64),
   ])
   func `a wrong command line changes nothing`(line: String, status: Int32) throws {
     let home = try home()
@@ -84,6 +87,7 @@ struct SSHCommandTests {
     for line in ["ssh new a", "ssh list", "ssh allow", "ssh allow a", "vault log --uses", "get a --reveal"] {
       #expect(try home.coffer(line).status == 69, "\(line)")
     }
+    try home.transcript("get a --reveal", err: "try: the same at a terminal, or with --passphrase-file", exit: 69)
   }
 
   @Test
@@ -122,6 +126,11 @@ struct SSHCommandTests {
     #expect(try home.coffer("ssh list").out.hasSuffix("\tsign:git\talways\n"))
     try home.transcript("ssh edit a --for ''", err: "for any login and signature; asks: always\n")
     #expect(try home.coffer("ssh list").out.hasSuffix("\tany\talways\n"))
+    #expect(try home.coffer("helper age new c").status == 0)
+    #expect(try home.coffer("ssh list").out.hasSuffix("\tage\tnever\n"))
+    for rule in ["--for sign:git", "--hosts", "--ask forwarded"] {
+      try home.transcript("ssh edit c \(rule)", err: "this identity decrypts files", exit: 64)
+    }
     try home.transcript("vault set b", in: "1")
     try home.transcript("ssh edit b --ask never", err: "this item is no key", exit: 77)
     home.locked()
@@ -201,7 +210,7 @@ struct SSHCommandTests {
     let home = try home()
     guard try home.program(["ssh-add", "-h", "x"]) != nil else { try Test.skip(without: "ssh-add") }
     let file = try home.file("id", "not a key\n")
-    try home.transcript("ssh add \(file)", err: "ssh-add did not read a key", exit: 65)
+    try home.transcript("ssh add \(file)", err: "no key was read", exit: 65)
     #expect(try home.listed().isEmpty)
   }
 

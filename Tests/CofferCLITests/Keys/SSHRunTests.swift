@@ -12,11 +12,11 @@ struct SSHRunTests {
     try face.start()
     let job = try PseudoTerminal()
     let jobShell = try face.shell([face.line("work"), face.line("work"), face.line("work")].joined(separator: " && "), at: job)
-    job.shows("signs with 'work' for file. [o]nce, this [j]ob, 10 [m]inutes, [N]o? ")
+    job.shows("sign with 'work' for file. [o]nce, this [j]ob, 10 [m]inutes, [N]o? ")
     job.type("j\n")
     #expect(try jobShell.wait() == 0)
     job.showsAll()
-    #expect(job.shown.components(separatedBy: "signs with").count == 2, "\(job.shown)")
+    #expect(job.shown.components(separatedBy: "sign with").count == 2, "\(job.shown)")
     for answer in ["n\n", "\u{4}"] {
       let terminal = try PseudoTerminal()
       let shell = try face.shell(face.line("work"), at: terminal)
@@ -38,7 +38,7 @@ struct SSHRunTests {
     #expect(try allow.wait() == 0)
     #expect(try shell.wait() == 0)
     terminal.showsAll()
-    #expect(!terminal.shown.contains("signs with"), "\(terminal.shown)")
+    #expect(!terminal.shown.contains("sign with"), "\(terminal.shown)")
   }
 
   @Test func `a program that asks answers, and one that hangs keeps nothing else waiting and ends with its question`() throws {
@@ -49,7 +49,7 @@ struct SSHRunTests {
     _ = try home.file("answer", "echo j\n")
     try face.start("--prompt \(program)")
     #expect(try home.program(["sh", "-c", "\(line) && \(line)"])?.status == 0)
-    #expect(try home.content("asked").components(separatedBy: "signs with 'work'").count == 2)
+    #expect(try home.content("asked").components(separatedBy: "sign with 'work'").count == 2)
     _ = try home.file("answer", "exit 1\n")
     #expect(try face.sign("work") == 255)
     _ = try home.file("answer", "echo $$ >\(home.path)/process\nexec sleep 3600\n")
@@ -83,7 +83,8 @@ struct SSHRunTests {
     home.environment["XDG_CONFIG_HOME"] = home.path + "/config"
     let installed = try home.coffer("ssh install")
     #expect(
-      installed.status == 0 && installed.out == "export SSH_AUTH_SOCK=\"${SSH_AUTH_SOCK:-$XDG_RUNTIME_DIR/run/ssh.sock}\"\n")
+      installed.status == 0
+        && installed.out == "[ \"${SSH_AUTH_SOCK:-}\" ] || export SSH_AUTH_SOCK=\"$XDG_RUNTIME_DIR/run/ssh.sock\"\n")
     let units = ["socket", "service"].map { "config/systemd/user/coffer-ssh.\($0)" }
     let files = units + ["config/environment.d/60-coffer-ssh.conf"]
     let generator = "/usr/lib/systemd/user-environment-generators/30-systemd-environment-d-generator"
@@ -108,6 +109,27 @@ struct SSHRunTests {
     #expect(try home.coffer("ssh install --remove").status == 0)
     #expect(!files.contains(where: home.exists))
     try home.transcript("ssh install --remove", err: "nothing is installed", exit: 1)
+  }
+
+  @Test func `a path with characters of the shell's and systemd's is written for each of them`() throws {
+    let home = try Home()
+    home.environment["XDG_CONFIG_HOME"] = home.path + "/config"
+    let folder = home.path + "/%t $HOME`id`\"'\\}"
+    home.environment["COFFER_HOME"] = folder
+    let line = try home.coffer("ssh install").out
+    for shell in ["sh", "bash", "zsh"] {
+      guard let answer = try home.program([shell, "-c", line + "printenv SSH_AUTH_SOCK"]) else { continue }
+      #expect(answer.out == folder + "/run/ssh.sock\n", "\(shell): \(line)")
+    }
+    let unit = try home.content("config/systemd/user/coffer-ssh.socket")
+    #expect(unit.contains("ListenStream=" + folder.replacing("%", with: "%%") + "/run/ssh.sock\n"), "\(unit)")
+    let session = try home.content("config/environment.d/60-coffer-ssh.conf")
+    #expect(session.contains("%t $$HOME`id`\"'\\\\}/run/ssh.sock"), "\(session)")
+  }
+
+  @Test func `without a vault, run and allow say so at once`() throws {
+    let home = try Home()
+    for line in ["ssh run", "ssh run -- true", "ssh allow"] { try home.transcript(line, err: "there is no vault", exit: 78) }
   }
 
   @Test func `a socket of systemd's is served, and stays with systemd`() throws {

@@ -33,6 +33,7 @@ struct CredentialAgeCommand: Command {
     guard (agePlugin == nil) == (operation != nil), (operation == nil) == (name == nil) else {
       throw ValidationError("give new NAME or add NAME; age gives --age-plugin")
     }
+    guard ask != .forwarded else { throw ValidationError("--ask takes never, always or passphrase here") }
   }
 
   func claimInput(_ context: Context) throws {

@@ -15,11 +15,28 @@ struct KeyRules: ParsableArguments {
   var uses: [String] = []
   @Option(
     help: ArgumentHelp(
-      "When a person is asked: never, forwarded (uses of another host), always, or passphrase. [default: forwarded]",
+      "When a person is asked: never, forwarded (uses through another host; a new key's), always, or passphrase.",
       valueName: "when"))
   var ask: Asking?
 
   var isEmpty: Bool { uses.isEmpty && ask == nil }
+
+  func validate() throws {
+    // A lone empty one is for `edit`.
+    for use in uses where uses != [""] {
+      let isPlain = use.unicodeScalars.allSatisfy { $0 != "," && $0.properties.generalCategory != .control }
+      guard isPlain, use != "sign:", !KnownHosts.hosts(of: use).contains("") else {
+        throw ValidationError("--for '\(Printable.line(use))' is no use: give one each, as [USER@]HOST or sign:NAMESPACE")
+      }
+    }
+  }
+
+  func newKey(label: String?) throws -> ItemMetadata {
+    guard !uses.contains("") else {
+      throw Failure.usage("--for is empty", try: "the same without it, for any login and signature")
+    }
+    return try changed(ItemMetadata(label: label ?? ""))
+  }
 
   /// - Parameter readsHosts: whether host keys are read without new rules.
   func changed(_ metadata: ItemMetadata, readingHosts readsHosts: Bool = false) throws -> ItemMetadata {
@@ -38,7 +55,8 @@ struct KeyRules: ParsableArguments {
 extension ItemMetadata {
   var publicKey: String { attributes[Self.usePublic] ?? "" }
   var rules: [String] { attributes[Self.useFor]?.split(separator: "\n").map(String.init) ?? [] }
-  var asking: String { attributes[Self.useAsk] ?? KeyRules.Asking.forwarded.rawValue }
+  var isAge: Bool { publicKey.hasPrefix("age1") }
+  var asking: String { attributes[Self.useAsk] ?? (isAge ? KeyRules.Asking.never : .forwarded).rawValue }
   /// In the order of their numbers.
   var hostKeys: [String] {
     attributes.filter { $0.key.hasPrefix(Self.useHost) }.sorted { ($0.key.utf8.count, $0.key) < ($1.key.utf8.count, $1.key) }
@@ -46,12 +64,12 @@ extension ItemMetadata {
   }
 
   func uses(_ separator: String) -> String {
-    publicKey.hasPrefix("age1") ? "age" : rules.isEmpty ? "any" : rules.joined(separator: separator)
+    isAge ? "age" : rules.isEmpty ? "any" : rules.joined(separator: separator)
   }
 
   /// Reports the uses of a new or changed key.
   func tellUses(_ context: Context) {
-    guard !context.quiet, attributes[Self.useFor] != nil || !publicKey.hasPrefix("age1") else { return }
+    guard !context.quiet, attributes[Self.useFor] != nil || !isAge else { return }
     let asks = asking == KeyRules.Asking.forwarded.rawValue ? "" : "; asks: \(asking)"
     Output.message("for " + (rules.isEmpty ? "any login and signature" : describedRules) + asks)
   }

@@ -24,10 +24,13 @@ enum KnownHosts {
       let found = try files.flatMap { try keys(of: host, in: $0) }
       guard found.contains(where: { !$0.hasPrefix("@revoked") }) else {
         let name = CommandText.quoted(Printable.line(host))
+        let isPurpose = ["git", "sign"].contains(host)
         throw StoreError(
           .undecodable(stored: "other hosts"), "known_hosts has no key of \(Printable.line(host))",
-          cure:
-            "connect once (ssh \(name)); or check the fingerprints of ssh-keyscan \(name) | ssh-keygen -lf -, then add its lines")
+          cure: isPurpose
+            ? "--for sign:git, for signatures of git"
+            : "connect once (ssh \(name)), or check the fingerprints of ssh-keyscan \(name) | ssh-keygen -lf - and add its "
+              + "lines; a port is written [HOST]:PORT; aliases of ~/.ssh/config are not names")
       }
       lines += found.filter { !lines.contains($0) }
     }

@@ -21,14 +21,18 @@ struct SSHAddCommand: Command {
   var file: String
   @Option(help: ArgumentHelp("The new item's name. [default: the file's]", valueName: "name")) var name: String?
   @OptionGroup var rules: KeyRules
-  @Option(help: ArgumentHelp("A label, which is also the key's comment.", valueName: "text")) var label: String?
+  @Option(help: ArgumentHelp("A label.", valueName: "text")) var label: String?
   @OptionGroup var options: CommonOptions
 
   func perform(_ context: Context) throws {
     let path = FilePath(file)
     let (name, metadata) = (
-      try ItemName(newKey: name ?? path.lastName ?? file), try rules.changed(ItemMetadata(label: label ?? ""))
+      try ItemName(newKey: name ?? path.lastName ?? file), try rules.newKey(label: label)
     )
+    guard path.extension != "pub" else {
+      throw Failure.usage(
+        "this is the public half", try: "the private key's file: \(CommandText.quoted(String(file.dropLast(4))))")
+    }
     guard FileFacts.exists(path) else {
       throw StoreError(.notFound, "there is no such file", place: file, cure: "the key's file, without .pub")
     }
@@ -46,7 +50,7 @@ struct SSHAddCommand: Command {
     }
     guard let publicLine else {
       throw StoreError(
-        .undecodable(stored: "another format"), "ssh-add did not read a key", place: file, cure: "see its message above")
+        .undecodable(stored: "another format"), "no key was read", place: file, cure: "see the message of ssh-add above")
     }
     try Output.line(publicLine)
     metadata.tellUses(context)

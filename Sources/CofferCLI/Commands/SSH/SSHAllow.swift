@@ -11,7 +11,8 @@ struct SSHAllowCommand: Command {
   static let configuration = CommandConfiguration(
     commandName: "allow", abstract: "Answer the open questions about keys, or permit a key's uses ahead.",
     discussion: """
-      A program waits for an answer for a few seconds. With KEY all uses that its rules admit need no answer for the time of \
+      A question is open for a minute. Where nobody else can be asked, its program waits for --patience of 'coffer ssh run' \
+      (20 s) alone. With KEY all uses that its rules admit need no answer for the time of \
       --time, until the vault is locked. A key with '--ask passphrase' needs the vault's passphrase.
       """)
 
@@ -40,12 +41,14 @@ struct SSHAllowCommand: Command {
 
   private func answer(_ context: Context) throws {
     guard let agent = try context.agent() else {
+      try UnlockingStarter.check(context.places.vault)
       throw StoreError(.locked, "the vault is locked, so no key is in use", cure: "coffer unlock")
     }
     let questions = try agent.questions()
     guard !questions.isEmpty else { return context.told("there is no open question") }
     let rows = questions.enumerated().map { number, question in
-      ["\(number + 1)", question.asker, question.use, "\(question.left) s left"]
+      // Other programs and servers name themselves.
+      ["\(number + 1)", Printable.line(question.asker), Printable.line(question.use), "at most \(question.left) s left"]
     }
     try Output.line(Columns.align(rows))
     guard let terminal = Terminal() else {

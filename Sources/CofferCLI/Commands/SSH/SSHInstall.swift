@@ -32,14 +32,20 @@ struct SSHInstallCommand: Command {
     try context.checkIsNoMirror()
     guard try ServiceFile.put(files, printing: print, replacing: replace, context) else { return }
     context.note("systemctl --user enable --now \(Self.unit).socket begins; sessions have SSH_AUTH_SOCK from the next login on")
-    try Output.line("export SSH_AUTH_SOCK=\"${SSH_AUTH_SOCK:-\(place(context, "$XDG_RUNTIME_DIR"))}\"")
+    let socket = place(context, "$XDG_RUNTIME_DIR", "$`\"\\") { "\\\($0)" }
+    try Output.line("[ \"${SSH_AUTH_SOCK:-}\" ] || export SSH_AUTH_SOCK=\"\(socket)\"")
   }
 
   /// The socket, with the folder of the session's files as `folder`: it has another name in each session of root's.
-  private func place(_ context: Context, _ folder: String) -> String {
+  ///
+  /// - Parameter escape: what stands for one of the `special` characters in the rest.
+  private func place(
+    _ context: Context, _ folder: String, _ special: String, _ escape: (Unicode.Scalar) -> String
+  ) -> String {
     let path = context.places.run.appending(Self.socketName).string
-    guard let base = ProcessEnvironment.value("XDG_RUNTIME_DIR"), path.hasPrefix(base + "/") else { return path }
-    return folder + path.dropFirst(base.count)
+    let base = ProcessEnvironment.value("XDG_RUNTIME_DIR").flatMap { path.hasPrefix($0 + "/") ? $0 : nil }
+    let rest = path.unicodeScalars.dropFirst(base?.unicodeScalars.count ?? 0)
+    return (base == nil ? "" : folder) + rest.map { special.unicodeScalars.contains($0) ? escape($0) : String($0) }.joined()
   }
 
   /// Sources: systemd.socket(5), environment.d(5).
@@ -58,7 +64,7 @@ struct SSHInstallCommand: Command {
         Description=Coffer for ssh: the socket of its agent protocol
 
         [Socket]
-        ListenStream=\(place(context, "%t"))
+        ListenStream=\(place(context, "%t", "%") { "\($0)\($0)" })
         SocketMode=0600
         DirectoryMode=0700
 
@@ -71,7 +77,7 @@ struct SSHInstallCommand: Command {
         config.appending("environment.d").appending("60-\(Self.unit).conf"),
         """
         # Coffer for ssh: a forwarded agent stays.
-        SSH_AUTH_SOCK=${SSH_AUTH_SOCK:-\(place(context, "${XDG_RUNTIME_DIR}"))}
+        SSH_AUTH_SOCK=${SSH_AUTH_SOCK:-\(place(context, "${XDG_RUNTIME_DIR}", "$\\") { "\($0)\($0)" })}
 
         """),
     ]

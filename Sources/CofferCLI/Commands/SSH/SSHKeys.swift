@@ -16,11 +16,11 @@ struct SSHNewCommand: Command {
 
   @Argument(help: "The new item's name, as for coffer set.") var name: String
   @OptionGroup var rules: KeyRules
-  @Option(help: ArgumentHelp("A label, which is also the key's comment.", valueName: "text")) var label: String?
+  @Option(help: ArgumentHelp("A label.", valueName: "text")) var label: String?
   @OptionGroup var options: CommonOptions
 
   func perform(_ context: Context) throws {
-    let (name, metadata) = (try ItemName(newKey: name), try rules.changed(ItemMetadata(label: label ?? "")))
+    let (name, metadata) = (try ItemName(newKey: name), try rules.newKey(label: label))
     try Output.line(context.keyAgent().put(.newKey(name, metadata)))
     metadata.tellUses(context)
   }
@@ -86,6 +86,9 @@ struct SSHEditCommand: OpeningCommand {
     guard found.metadata.isWithheld else {
       throw StoreError(
         .refused, "this item is no key that programs only use", key: found.name.description, cure: "coffer ssh list shows them")
+    }
+    guard !found.metadata.isAge || rules.uses.isEmpty && !hosts && rules.ask != .forwarded else {
+      throw Failure.usage("this identity decrypts files and knows no hosts", try: "--ask never, always or passphrase")
     }
     let metadata = try rules.changed(found.metadata, readingHosts: hosts)
     guard metadata != found.metadata else { return context.note("nothing was changed") }

@@ -22,7 +22,7 @@ struct SSHRunCommand: Command {
     help: ArgumentHelp("Listen at this path. [default: ssh.sock in the folder of the agent's socket]", valueName: "path"),
     completion: .file())
   var socket: String?
-  @Option(help: ArgumentHelp("Offer this key alone, as ssh-add -l names it; may be repeated.", valueName: "name"))
+  @Option(help: ArgumentHelp("Offer this key alone, by its item's name; may be repeated.", valueName: "name"))
   var key: [String] = []
   @Option(help: ArgumentHelp("Offer the keys of this vault too: a path or a name; may be repeated.", valueName: "vault"))
   var also: [String] = []
@@ -34,6 +34,8 @@ struct SSHRunCommand: Command {
 
   func perform(_ context: Context) throws {
     try context.checkIsNoMirror()
+    // systemd would start it again and again.
+    if ProcessEnvironment.value("LISTEN_PID") == nil { try UnlockingStarter.check(context.places.vault) }
     let face = try SSHFace(settings(context))
     guard command.isEmpty else { return try run(with: face, context) }
     // Before there are threads, so that only this one takes signals.
@@ -96,7 +98,7 @@ struct SSHRunCommand: Command {
     if !key.isEmpty { settings.keys = Set(key) }
     if let patience = waiting.patience { settings.patience = patience.duration }
     let note = context.notes
-    settings.note = { (error: StoreError) in note("refused: \(error.what)") }
+    settings.note = { (error: StoreError) in note("refused: \(error.kind == .noAgent ? "the vault is locked" : error.what)") }
     return settings
   }
 
