@@ -5,8 +5,10 @@ enum Refusals {
   static func first(
     of line: [ByteWord], given: [String], words: [String], command: any ParsableCommand.Type
   ) -> Failure? {
-    unreadable(line, command) ?? RetiredWords.refusal(words[...]) ?? SecretArguments.refusal(given, command)
-      ?? AppleWords.refusal(words)
+    // Of ssh run alone --key is an option: a key's name.
+    let allowed = command == SSHRunCommand.self ? "--key" : nil
+    return unreadable(line, command) ?? RetiredWords.refusal(words[...])
+      ?? SecretArguments.refusal(given, except: allowed) ?? AppleWords.refusal(words)
   }
 
   /// Refuses words that are not UTF-8, except those of a command to run, which gets them unchanged.

@@ -70,8 +70,8 @@ import Testing
     // A user's program: one import.
     "CofferExample": ["Coffer", "Foundation"],
     "CofferBenchmarks": [
-      "Coffer", "CofferDefaults", "CofferPostgres", "CofferStorage", "CofferValues", "CofferVault", "CCofferLibraries",
-      "CCofferSodium",
+      "Coffer", "CofferDefaults", "CofferPlatform", "CofferPostgres", "CofferStorage", "CofferValues", "CofferVault",
+      "CCofferLibraries", "CCofferSodium",
       "CCofferSQLite", "CCofferAllocations", "SystemPackage", "Foundation", "Logging",
     ],
   ]

@@ -12,7 +12,9 @@ struct Approvals: Sendable {
   static let mostUses = 256
   static let jobTime = Duration.seconds(600)
   static let longestTime = Duration.seconds(12 * 3600)
-  /// Open questions of a key and job, and those without a yes, until both rest.
+  /// Open ones of a key and job: a program may use a key at several servers at a time.
+  static let mostOfJob = 16
+  /// Questions of a key and job without a yes, until both rest.
   static let mostUnanswered = 2
   static let rest = Duration.seconds(300)
   /// Keys and jobs that rest, and refusals without a row yet: a program can make up jobs.
@@ -149,7 +151,7 @@ struct Approvals: Sendable {
       throw .useRefused("two questions got no yes: none is asked for \(Self.rest.inWords)")
     }
     guard hasRoom(for: asking) else {
-      throw .useRefused("\(Self.mostUnanswered) questions of a key and job are open, or \(Self.mostQuestions) of all")
+      throw .useRefused("\(Self.mostOfJob) questions of a key and job are open, or \(Self.mostQuestions) of all")
     }
     let answered = questions.filter { !$0.value.isOpen }
     if answered.count >= Self.mostQuestions, let first = answered.values.map(\.ends).min() {
@@ -162,7 +164,7 @@ struct Approvals: Sendable {
 
   private func hasRoom(for asking: Asking) -> Bool {
     let open = questions.values.filter(\.isOpen)
-    return open.count < Self.mostQuestions && open.count { $0.use.asking == asking } < Self.mostUnanswered
+    return open.count < Self.mostQuestions && open.count { $0.use.asking == asking } < Self.mostOfJob
   }
 
   /// Answers a question; nil denies.

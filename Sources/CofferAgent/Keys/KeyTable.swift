@@ -89,7 +89,7 @@ struct KeyTable: Sendable {
     let rules = Result { () throws(StoreError) in try KeyRules(item.metadata) }
     let held = { (listed: [UInt8], expires: Date?) in
       HeldKey(
-        blob: listed, key: blob, comment: item.metadata.comment(for: item.name), isAge: isAge,
+        blob: listed, key: blob, comment: item.name.description, isAge: isAge,
         expires: [expires, item.metadata.expires].compactMap(\.self).min(), source: .item(item), rules: rules)
     }
     guard !isAge, let (certificate, expires) = try certificate(of: item.name, for: blob, in: vault) else {

@@ -5,27 +5,25 @@ internal import CofferVault
 /// Keys on their way into the agent.
 extension Keyring {
   /// - Returns: the key's public line, or an identity's recipient.
-  /// - Throws: ``StoreError`` `.alreadyExists` for a taken name or key; `.undecodable` and `.incomplete` for rules that cannot be kept,
-  ///   with their line; `.unsupported` for more keys than the agent holds, and for kinds and constraints that it does not know;
-  ///   the errors of writing.
+  /// - Throws: ``StoreError`` `.alreadyExists` for a taken name or key; `.undecodable` and `.incomplete` for rules that cannot be
+  ///   kept, with their line; `.unsupported` for more keys than the agent holds, and for kinds and constraints that it does not
+  ///   know; the errors of writing.
   func put(_ addition: KeyAddition, in vault: borrowing UnlockedVault) throws(StoreError) -> String {
     switch addition {
     case .newKey(let name, let metadata):
-      let key = try SSHPrivateKey.generate(comment: metadata.comment(for: name))
+      let key = try SSHPrivateKey.generate(comment: name.description)
       return try store(key.file(), key.publicKey.line(comment: key.comment), name, metadata, in: vault)
     case .newIdentity(let name, let metadata):
       let identity = try AgeIdentity.generate()
       return try store(identity.text(), identity.recipient.text, name, metadata, in: vault)
-    case .key(let fields, let name, let given):
+    case .key(let fields, let name, let metadata):
       let key = try fields.bytes.read { (reader) throws(StoreError) in try SSHPrivateKey(from: &reader) }
       guard key.certificate == nil else {
         throw StoreError(
           .unsupported, "a certificate stands beside the key", key: name.description,
           cure: "store the key, then the certificate as its field '\(KeyTable.certificateField)'")
       }
-      var metadata = given
-      if metadata.label.isEmpty { metadata.label = String(key.comment.prefix(120)) }
-      return try store(key.file(), key.publicKey.line(comment: metadata.comment(for: name)), name, metadata, in: vault)
+      return try store(key.file(), key.publicKey.line(comment: name.description), name, metadata, in: vault)
     case .identity(let text, let name, let metadata):
       let identity = try AgeIdentity(text: text.bytes)
       return try store(identity.text(), identity.recipient.text, name, metadata, in: vault)
@@ -51,11 +49,6 @@ extension Keyring {
     try vault.set(form, for: name, if: .absent)
     return line
   }
-}
-
-extension ItemMetadata {
-  /// The name of a key for people, and on its public line.
-  func comment(for name: ItemName) -> String { label.isEmpty ? name.description : label }
 }
 
 extension String {

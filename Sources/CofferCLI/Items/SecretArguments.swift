@@ -1,4 +1,3 @@
-internal import ArgumentParser
 internal import CofferTerminal
 
 /// Options that other programs have and this one never will: a secret on a command line is in the process list, the shell's
@@ -8,11 +7,11 @@ enum SecretArguments {
     "--passphrase", "--password", "--pass", "--secret-value", "--value", "--token", "--new-passphrase", "--key",
   ]
 
-  static func refusal(_ given: [String], _ command: any ParsableCommand.Type) -> Failure? {
+  /// - Parameter allowed: one that the command has, for a name.
+  static func refusal(_ given: [String], except allowed: String?) -> Failure? {
     for word in given.prefix(while: { $0 != "--" }) where word.hasPrefix("--") {
       let name = word.prefix { $0 != "=" }
-      // Of ssh run alone it is an option: a key's name.
-      guard names.contains(String(name)), name != "--key" || command != SSHRunCommand.self else { continue }
+      guard names.contains(String(name)), name != allowed ?? "" else { continue }
       return .usage(
         "there is no \(name): a secret is never an argument, because every process and the shell's history would see it",
         try: name.contains("pass")

@@ -139,8 +139,8 @@ import Testing
     #expect(try isSigned(fileData(), host.blob))
   }
 
-  @Test func `a label is one line of a list`() throws {
-    try bench.newKey("key", ItemMetadata(label: "work\nssh-rsa AAAA"))
+  @Test func `a list names keys by their items, each in one line`() throws {
+    try bench.newKey("work\nssh-rsa AAAA", ItemMetadata(label: "label"))
     #expect(try bench.names() == ["work\\u{a}ssh-rsa AAAA"])
   }
 
@@ -166,8 +166,8 @@ import Testing
   @Test func `a key that ssh-add sends and an identity's text go into the vault, and are withheld`() throws {
     let host = try TestHost("host")
     let line = try bench.put(.key(Self.fields(host), KeyBench.name("key"), ItemMetadata(label: "work")))
-    #expect(line == host.key.publicKey.line(comment: "work"))
-    #expect(try bench.names() == ["work"])
+    #expect(line == host.key.publicKey.line(comment: "key"))
+    #expect(try bench.names() == ["key"])
     let identity = try AgeIdentity.generate()
     let text = SecretForm(try identity.text())
     #expect(try bench.put(.identity(text, KeyBench.name("age"), KeyBench.metadata(["age"]))) == identity.recipient.text)

@@ -13,7 +13,7 @@ import Testing
     var parts = KeyParts(), blobs = KeyParts(), files: [String] = []
     for type in ["ed25519", "rsa", "ecdsa"] {
       let file = "\(home.path)/\(type)"
-      guard try home.program(["ssh-keygen", "-q", "-t", type, "-N", "", "-f", file]) != nil else {
+      guard try home.program(["ssh-keygen", "-q", "-t", type, "-N", "", "-C", "", "-f", file]) != nil else {
         try Test.skip(without: "ssh-keygen")
       }
       let added = try home.coffer("ssh add \(file) --name \(type) --ask never")
