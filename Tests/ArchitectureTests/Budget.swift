@@ -3,7 +3,7 @@ enum Budget {
   // Lines of .swift, .c and .h; code lines are neither blank nor only a comment.
   static let sourceLines = 91_000
   static let codeLines = 70_100
-  static let testLines = 79_500
+  static let testLines = 80_900
   static let largestTarget = 20_400
   /// The code that keeps a thief from learning anything and detects edits.
   static let trustedCoreLines = 8_000
@@ -21,10 +21,10 @@ enum Budget {
   static let decidingStoreRequirements = 3
   static let layeredStoreRequirements = 4
 
-  static let trackedFiles = 2_160
-  static let commentWords = 159_300
+  static let trackedFiles = 2_190
+  static let commentWords = 161_200
   /// Clauses in the comments of Sources that begin with what, who or whoever.
   static let clauses = 40
   static let linesOver130 = 2
-  static let markdownWords = 66_600
+  static let markdownWords = 67_100
 }

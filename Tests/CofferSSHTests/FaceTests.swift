@@ -241,7 +241,8 @@ import Testing
   ])
   func `OpenSSH's own tests pass`(_ test: String) throws {
     guard access(Self.suite + "/agent.sh", R_OK) == 0 else { try Test.skip(without: "openssh-tests") }
-    for program in ["/usr/sbin/sshd", "/usr/bin/make"] where access(program, X_OK) != 0 { try Test.skip(without: program) }
+    let missing = ["/usr/sbin/sshd", "/usr/bin/make"].first { access($0, X_OK) != 0 }
+    if let missing { try Test.skip(without: missing) }
     // Another user comes to the socket there: this one may be nobody by sudo.
     let asNobody = test == "agent-getpeereid"
     if asNobody, try geteuid() == 0 || !Self.mayBeNobody() { try Test.skip("it needs a user whom sudo lets be nobody, not root") }

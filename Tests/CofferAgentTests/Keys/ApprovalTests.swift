@@ -206,7 +206,7 @@ import Testing
     bench.time.pass(.seconds(300))
     let child = try Process.run(URL(filePath: "/bin/sleep"), arguments: ["1000"])
     _ = try question(fileData(), asker: child.processIdentifier)
-    child.terminate()
+    kill(child.processIdentifier, SIGKILL)
     child.waitUntilExit()
     #expect(try bench.questions().isEmpty)
     #expect(try refusals().contains("its program has gone"))
@@ -236,7 +236,7 @@ import Testing
   @Test func `a program other than Coffer's own asks for itself alone`() throws {
     let child = try Process.run(URL(filePath: "/bin/sleep"), arguments: ["1000"])
     defer {
-      child.terminate()
+      kill(child.processIdentifier, SIGKILL)
       child.waitUntilExit()
     }
     #expect(try question(fileData()).process == UInt32(getpid()))

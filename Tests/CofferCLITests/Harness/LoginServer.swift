@@ -25,7 +25,8 @@ final class LoginServer {
 
   /// - Throws: skips the test without its programs.
   init(_ home: Home) throws {
-    for program in [Self.sshd, Self.python] where access(program, X_OK) != 0 { try Test.skip(without: program) }
+    let missing = [Self.sshd, Self.python].first { access($0, X_OK) != 0 }
+    if let missing { try Test.skip(without: missing) }
     // As root it wants this folder.
     if geteuid() == 0 { try FileManager.default.createDirectory(atPath: "/run/sshd", withIntermediateDirectories: true) }
     (self.home, folder) = (home, UUID().uuidString)

@@ -9,9 +9,8 @@ final class FaceHome {
 
   /// - Parameter keys: the words of `ssh new` for each.
   init(_ keys: String...) throws {
-    for program in ["/usr/bin/ssh-keygen", "/usr/bin/ssh-add"] where access(program, X_OK) != 0 {
-      try Test.skip(without: program)
-    }
+    let missing = ["/usr/bin/ssh-keygen", "/usr/bin/ssh-add"].first { access($0, X_OK) != 0 }
+    if let missing { try Test.skip(without: missing) }
     home = try Home.withVault()
     home.environment["SSH_AUTH_SOCK"] = home.path + "/run/ssh.sock"
     for key in keys { try make(key) }
