@@ -241,7 +241,7 @@ import Testing
   ])
   func `OpenSSH's own tests pass`(_ test: String) throws {
     guard access(Self.suite + "/agent.sh", R_OK) == 0 else { try Test.skip(without: "openssh-tests") }
-    let missing = ["/usr/sbin/sshd", "/usr/bin/make"].first { access($0, X_OK) != 0 }
+    let missing = (["/usr/sbin/sshd", "/usr/bin/make"] as [String]).first { access($0, X_OK) != 0 }
     if let missing { try Test.skip(without: missing) }
     // Another user comes to the socket there: this one may be nobody by sudo.
     let asNobody = test == "agent-getpeereid"

@@ -23,10 +23,13 @@ final class LoginServer {
         subprocess.Popen(sys.argv[2:], stdin=connection, stdout=connection)
     """
 
+  private static func requirePrograms() throws {
+    for program in [sshd, python] where access(program, X_OK) != 0 { try Test.skip(without: program) }
+  }
+
   /// - Throws: skips the test without its programs.
   init(_ home: Home) throws {
-    let missing = [Self.sshd, Self.python].first { access($0, X_OK) != 0 }
-    if let missing { try Test.skip(without: missing) }
+    try Self.requirePrograms()
     // As root it wants this folder.
     if geteuid() == 0 { try FileManager.default.createDirectory(atPath: "/run/sshd", withIntermediateDirectories: true) }
     (self.home, folder) = (home, UUID().uuidString)

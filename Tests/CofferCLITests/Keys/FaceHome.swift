@@ -7,10 +7,15 @@ final class FaceHome {
   let home: Home
   private var face: Child?
 
+  private static func requirePrograms() throws {
+    for program in ["/usr/bin/ssh-keygen", "/usr/bin/ssh-add"] where access(program, X_OK) != 0 {
+      try Test.skip(without: program)
+    }
+  }
+
   /// - Parameter keys: the words of `ssh new` for each.
   init(_ keys: String...) throws {
-    let missing = ["/usr/bin/ssh-keygen", "/usr/bin/ssh-add"].first { access($0, X_OK) != 0 }
-    if let missing { try Test.skip(without: missing) }
+    try Self.requirePrograms()
     home = try Home.withVault()
     home.environment["SSH_AUTH_SOCK"] = home.path + "/run/ssh.sock"
     for key in keys { try make(key) }
