@@ -92,9 +92,12 @@ enum Person: ~Copyable {
   }
 
   var name: String {
-    switch self {
-    case .atTerminal: "the terminal"
-    case .before(let program): program.path
+    // Beside ``secret(_:)`` in one closure, the optimizer of Swift 6.3.1 crashes if this is inlined.
+    @inline(never) get {
+      switch self {
+      case .atTerminal: "the terminal"
+      case .before(let program): program.path
+      }
     }
   }
 
