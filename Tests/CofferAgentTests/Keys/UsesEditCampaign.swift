@@ -11,7 +11,6 @@ import Testing
 @Suite(.tags(.campaign), .wholeRun) struct UsesEditCampaign {
   /// The contents of the files 1, 2, …; empty for one that is not there.
   private typealias Files = [[UInt8]]
-  private typealias Head = (head: [UInt8], rows: [[UInt8]])
 
   private struct Log {
     let scene: LoggedVault
@@ -42,16 +41,6 @@ import Testing
     }
   }
 
-  private static func parts(_ bytes: [UInt8]) -> Head {
-    var rows: [[UInt8]] = [], at = 64
-    while at < bytes.count {
-      let count = 4 + (0..<4).reduce(0) { $0 | Int(bytes[at + $1]) << (8 * $1) }
-      rows.append([UInt8](bytes[at..<at + count]))
-      at += count
-    }
-    return ([UInt8](bytes[..<64]), rows)
-  }
-
   private static func number(_ value: UInt64) -> [UInt8] { withUnsafeBytes(of: value.littleEndian) { [UInt8]($0) } }
 
   private static let kinds = 16
@@ -65,9 +54,9 @@ import Testing
   ) -> Files {
     var files = states[2]
     let index = random.below(files.count)
-    var (content, (head, rows)) = (files[index], parts(files[index]))
+    var (content, (head, rows)) = (files[index], LoggedVault.parts(files[index]))
     let (one, two, place) = (random.below(rows.count), random.below(rows.count), random.below(content.count))
-    let stranger = parts(other[0])
+    let stranger = LoggedVault.parts(other[0])
     switch kind {
     case 0: content[place] ^= 1 << UInt8(random.below(8))
     case 1: content.replaceSubrange(place..<min(content.count, place + 200), with: random.bytes(200))

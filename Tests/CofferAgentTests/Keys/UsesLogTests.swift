@@ -49,8 +49,11 @@ final class LoggedVault {
   }
 
   /// The head of a segment and its rows.
-  func parts(_ number: Int) throws -> (head: [UInt8], rows: [[UInt8]]) {
-    let bytes = try content(number)
+  func parts(_ number: Int) throws -> Segment { Self.parts(try content(number)) }
+
+  typealias Segment = (head: [UInt8], rows: [[UInt8]])
+
+  static func parts(_ bytes: [UInt8]) -> Segment {
     var rows: [[UInt8]] = [], at = 64
     while at < bytes.count {
       let count = 4 + (0..<4).reduce(0) { $0 | Int(bytes[at + $1]) << (8 * $1) }
