@@ -210,8 +210,12 @@ final class UsesLog: Sendable {
         cure: "lock the vault in the other agent, then try again")
     }
     _ = try TrustedPath.makePrivateFolder(files.folder)
-    if try remembered(by: vault, &state) == nil { try makeItem(in: vault) }
-    guard let item = try remembered(by: vault, &state) else {
+    var found = try remembered(by: vault, &state)
+    if found == nil {
+      try makeItem(in: vault)
+      found = try remembered(by: vault, &state)
+    }
+    guard let item = found.take() else {
       throw StoreError(.conflict, "the key of the log of uses was removed meanwhile", place: lockPath.string, cure: "try again")
     }
     let end = try files.walk(item.key, from: item.anchor)
