@@ -20,7 +20,7 @@ struct Approvals: Sendable {
   /// Keys and jobs that rest, and refusals without a row yet: a program can make up jobs.
   private static let mostResting = 1024
 
-  /// A key with its rules: what a person allowed under former ones does not count.
+  /// A key with its rules: an approval under former rules does not count.
   struct Key: Sendable, Hashable {
     let publicHalf: [UInt8]
     /// Of its item; nil for a key of `ssh-add`'s.

@@ -11,8 +11,8 @@ final class LoadedKey: Sendable {
 
   /// The constraints of OpenSSH's agent, by their numbers. Source: RFC 9987 (SSH agent).
   private static let lifetime: UInt8 = 1, confirmation: UInt8 = 2, other: UInt8 = 255
-  /// Of an RSA key: hosts with a forwarded socket may add keys too, and the vault waits for their signatures, each of which takes
-  /// milliseconds.
+  /// Of an RSA key: ssh before 8.9 does not say that it forwards the socket, so another host can add keys. The vault waits for
+  /// their signatures, of up to 0.1 s each.
   private static let mostBits = 4096
   private static let restriction = "restrict-destination-v00@openssh.com"
 

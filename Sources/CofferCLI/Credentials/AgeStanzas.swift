@@ -23,7 +23,7 @@ final class AgeStanzas {
   private static let longest = 1 << 16
 
   private var buffer: SecretBytes
-  /// What was read, and not yet taken.
+  /// The bytes that were read, and not yet taken.
   private var rest = 0..<0
 
   init() throws { buffer = try SecretBytes(zeros: Self.longest) }

@@ -210,7 +210,7 @@ final class SSHConversation {
           try vault.client.allow(.no(question.ticket))
           throw StoreError(.closed, "the program has gone", cure: "try again")
         }
-        // A terminal here says nothing about who asks from elsewhere.
+        // A terminal here is not that of a program elsewhere.
         let open =
           asking
           ?? Asking(

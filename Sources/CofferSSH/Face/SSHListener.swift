@@ -31,7 +31,7 @@ package struct SSHListener: ~Copyable {
     let turn = folder.withPlatformString { coffer_open($0, O_RDONLY | O_DIRECTORY | O_CLOEXEC, 0) }
     guard turn >= 0 else { throw StoreError(errno: errno, "open the folder", place: folder) }
     defer { close(turn) }
-    // Whoever can open a folder can hold its lock.
+    // A program that can open a folder can hold its lock.
     if try FileStatus(of: turn, place: folder).permissions & 0o077 == 0 {
       try FileLock.acquire(turn, SystemCalls(), place: folder) { nil }
     }

@@ -102,7 +102,7 @@ import Testing
     #expect(try bench.sign(fileData(), blob).question != nil)
   }
 
-  @Test func `what was allowed before a key's rules changed does not count`() throws {
+  @Test func `an approval under a key's former rules does not count`() throws {
     try bench.allow(.ahead(KeyBench.name("key"), seconds: 60, passphrase: nil))
     #expect(try isSigned(fileData()))
     let beside = try LockedVault.open(bench.vault.settings.vault, options: .withoutPins).unlock(with: TestAgent.credentials())

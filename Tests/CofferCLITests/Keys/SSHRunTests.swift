@@ -178,7 +178,7 @@ struct SSHRunTests {
     #expect(try home.run(as: user, ["agent", "stop", "--vault", vault]).status == 0)
   }
 
-  @Test func `what is allowed for a time does not follow a clock that is set`() throws {
+  @Test func `an approval for a time does not follow a clock that is set`() throws {
     let face = try FaceHome("work --ask always"), home = face.home
     #expect(try home.coffer("agent stop").status == 0)
     guard access("/usr/bin/faketime", X_OK) == 0 else { try Test.skip(without: "faketime") }
@@ -234,7 +234,7 @@ struct SSHRunTests {
     #expect(rows == ["opened", "sign", "cut", "sign"])
   }
 
-  @Test func `a key that is edited here or elsewhere follows its new rules, and what was allowed under the old does not count`()
+  @Test func `a key that is edited here or elsewhere follows its new rules, and no approval under the old ones counts`()
     throws
   {
     let face = try FaceHome("work --ask always"), home = face.home

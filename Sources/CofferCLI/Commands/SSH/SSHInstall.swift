@@ -38,7 +38,7 @@ struct SSHInstallCommand: Command {
 
   /// The socket, with the folder of the session's files as `folder`: it has another name in each session of root's.
   ///
-  /// - Parameter escape: what stands for one of the `special` characters in the rest.
+  /// - Parameter escape: the text for one of the `special` characters in the rest.
   private func place(
     _ context: Context, _ folder: String, _ special: String, _ escape: (Unicode.Scalar) -> String
   ) -> String {
