@@ -58,7 +58,9 @@ package struct SyncRecord: Hashable, Sendable {
       let key = EpochMark(epoch: try reader.counter("epoch", atLeast: 1), mark: try reader.block32())
       let address = try reader.text(limit: Self.longestAddress, "address")
       var replicas: [VaultState.Replica] = []
-      for _ in 0..<(try reader.number(UInt16.self)) {
+      let count = try reader.number(UInt16.self)
+      guard count <= VaultState.mostReplicas else { throw reader.damaged("it has \(count) machines") }
+      for _ in 0..<count {
         let replica = VaultState.Replica(
           id: try reader.block16(), generation: try reader.counter("generation", atLeast: 1), commit: try reader.block16())
         if let last = replicas.last, last.id >= replica.id { throw reader.damaged("its machines are not in order") }
