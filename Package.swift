@@ -101,6 +101,13 @@ let package = Package(
         .product(name: "Logging", package: "swift-log"),
       ],
       swiftSettings: strict),
+    // One vault on several machines, over a store that only keeps files: what lies there, and the programs that carry it.
+    .target(
+      name: "CofferSync",
+      dependencies: [
+        "CofferVault", "CofferVaultFormat", "CofferVaultRows", "CofferStorage", "CofferMemory", "CofferPlatform", systemPackage,
+      ],
+      swiftSettings: strict),
     // Vaults and settings on a server of PostgreSQL's, which many machines share. libpq is loaded when a place names one.
     .target(
       name: "CofferPostgres",
@@ -270,6 +277,15 @@ let package = Package(
         "CofferPostgres", "CofferVault", "CofferPlatform", "CofferStorage", "CofferMemory", "TestTool", "CofferTestSupport",
         systemPackage,
       ]),
+    .testTarget(
+      name: "CofferSyncTests",
+      dependencies: [
+        "CofferSync", "CofferVault", "CofferVaultFormat", "CofferVaultRows", "CofferPlatform", "CofferStorage", "CofferMemory",
+        "CofferTestSupport", systemPackage,
+      ],
+      // Programs of Python's.
+      exclude: ["Servers"],
+      swiftSettings: strict),
     // Compiles programs that must not compile, against the modules of this build.
     .testTarget(
       name: "ForbiddenProgramTests",
