@@ -74,6 +74,7 @@ package struct GitCarrier: Carrier {
   package func put(
     _ given: [PieceName], _ head: HeadName, from pieces: PieceFolder, over heads: [HeadName], anew: Bool
   ) throws(StoreError) -> Bool {
+    try cache.prepare()
     let tip = try cache.tip()
     guard tip?.head.map({ heads.contains($0) }) ?? heads.isEmpty else { return false }
     guard tip == nil || tip?.head != nil else {

@@ -23,7 +23,7 @@ import Testing
     var last = try Sample(1, [0: Sample.content(1), 1: Sample.content(2)], in: here)
     #expect(try remote.carrier().put(last, from: here))
     var done = 0, cut = 0
-    for bytes in stride(from: 0, to: direction == "to" ? 6_400 : 640, by: direction == "to" ? 320 : 32) {
+    for bytes in stride(from: 0, to: direction == "to" ? 9_600 : 1_200, by: direction == "to" ? 480 : 60) {
       let number = last.head.generation + 1, machine = "\(direction)-\(bytes)"
       let next = try Sample(number, [0: Sample.content(UInt8(number)), 1: Sample.content(2)], in: here)
       let clear = try remote.carrier(of: machine)
@@ -31,7 +31,8 @@ import Testing
       // The same cache, by way of a line that is cut.
       let carrier = try GitCarrier(
         "ssh://cut\(remote.there)", isPath: false, folder: remote.folder.path.appending("carrier-\(machine)"),
-        groups: { Sample.groups(of: $0) }, settings: ["GIT_SSH_COMMAND=CUT=\(direction) BYTES=\(bytes) '\(ssh)'"])
+        groups: { Sample.groups(of: $0) },
+        settings: ["GIT_SSH_COMMAND='\(ssh)'", "GIT_SSH_VARIANT=simple", "CUT=\(direction)", "BYTES=\(bytes)"])
       let isDone = try? carrier.put([next.groups[0]], next.head, from: here, over: [last.head], anew: false)
       let history = try remote.checkedHistory()
       #expect(["\(last.head)", "\(next.head)"].contains(history[0]))
