@@ -180,14 +180,19 @@ extension UnlockedVault {
   ///
   /// Items and fields match by id, or else by name. Of two versions, one wins if its vault alone knows the other as a
   /// previous version. Otherwise it is a conflict: the newer ``VaultItem/written`` wins, then the newer
-  /// ``VaultItem/modified``, then the order of the bytes. The loser becomes the newest previous version. If the contents are
-  /// equal, the later write gives the times and the id. The later rename wins. A content with 64 attributes has no room for
-  /// the time of its rename; ``MergeReport/undated`` says which name stays. An item deleted in one vault stays deleted
-  /// unless the other changed it later. A deletion applies to an id, under any name. If two items end up with one name, one
-  /// of them gets a number appended. Logins and other items that end with a session are left out.
+  /// ``VaultItem/modified``, then the order of the bytes. The loser becomes the newest previous version, even of an item that
+  /// keeps none. Previous versions of the other vault are added wherever there is room, whichever content stays. If the
+  /// contents are equal, the later write gives the times and the id. The later rename wins. A content with 64 attributes has
+  /// no room for the time of its rename; ``MergeReport/undated`` says which name stays.
+  ///
+  /// An item deleted in one vault stays deleted unless the other changed it later. A deletion applies to an id, under any
+  /// name. One of a time ahead of this clock counts as of now. Deleted contents and their previous versions are taken over,
+  /// also of items that this vault never had; a content that a deletion beat is kept with them. If two items end up with one
+  /// name, one of them gets a number appended. Logins and other items that end with a session are left out.
   ///
   /// Once two vaults have merged each other, they have the same items, except those in ``MergeReport/leftOut``. A second
-  /// merge changes nothing. A permanent removal leaves no trace: if the other vault has the item, it comes back.
+  /// merge changes nothing. A permanent removal leaves no trace: if the other vault has the item or version, it comes back, and
+  /// the report names it.
   ///
   /// ```swift
   /// let report = try vault.merge(laptop, keeping: 10)
@@ -197,8 +202,9 @@ extension UnlockedVault {
   /// - Parameters:
   ///   - other: the vault to read.
   ///   - keeping: the minimum number of previous versions to keep of each written item or field; nil for as many as in
-  ///     either vault.
-  ///   - date: until when an item deleted in `other` can be restored here; nil deletes it for good.
+  ///     either vault, 0 for none but the loser of a conflict.
+  ///   - date: until when an item deleted in `other` can be restored here; nil deletes it for good, and takes over no
+  ///     deleted content.
   ///   - isTrial: whether only to report the effects.
   ///   - acceptingOlderKey: whether to merge a copy of this vault under an older key: see
   ///     ``checkCopy(_:acceptingOlderKey:)``.
@@ -218,13 +224,15 @@ extension UnlockedVault {
         guard !isTrial else {
           return try core.read { (ours) throws(StoreError) in
             try ours.view.checkCopy(theirs.view, acceptingOlderKey)
-            return try MergePlan(MergeSide(ours.items, leavingOut: isLeftOut), other, keeping: keeping, progress: progress).report
+            let own = try MergeSide(ours.items, leavingOut: isLeftOut)
+            return try MergePlan(own, other, keeping: keeping, keepsDeleted: date != nil, progress: progress).report
           }
         }
         return try core.write { (ours, change) throws(StoreError) in
           try ours.view.checkCopy(theirs.view, acceptingOlderKey)
           let own = try MergeSide(ours.items, leavingOut: isLeftOut)
-          return try Merger(plan: MergePlan(own, other, keeping: keeping, progress: progress), keptUntil: date).run(&change)
+          let plan = try MergePlan(own, other, keeping: keeping, keepsDeleted: date != nil, progress: progress)
+          return try Merger(plan: plan, keptUntil: date).run(&change)
         }
       }
     }

@@ -249,8 +249,10 @@ import Testing
     let built = URL(fileURLWithPath: "/proc/self/exe").resolvingSymlinksInPath().deletingLastPathComponent()
     let folder = try TestFolder("openssh")
     let process = Process(), output = Pipe()
-    process.executableURL = URL(fileURLWithPath: #filePath).deletingLastPathComponent().appendingPathComponent("openssh/run")
-    process.arguments = [test]
+    let run = URL(fileURLWithPath: #filePath).deletingLastPathComponent().appendingPathComponent("openssh/run")
+    // They wait for some events without an end.
+    process.executableURL = URL(fileURLWithPath: "/usr/bin/timeout")
+    process.arguments = ["900", run.path, test]
     process.environment = Sanitizing.environment.merging([
       "PATH": "/usr/sbin:/usr/bin:/bin", "HOME": folder.path.string, "TMPDIR": folder.path.string, "OPENSSH_TESTS": Self.suite,
       "COFFER": built.appendingPathComponent("coffer").path, "SUDO": asNobody ? "sudo" : "",

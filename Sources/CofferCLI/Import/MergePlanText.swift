@@ -16,6 +16,7 @@ struct MergePlanText {
       ("in conflict", here, "this vault's stays"), ("in conflict", there, "the other vault's is taken"),
       ("renamed", report.renamed.count, ""), ("deleted there", report.deleted.count, ""),
       ("kept as is", report.kept.count, "newer here, or deleted"), ("the same", report.same, ""),
+      ("with more versions", report.joined.count, "previous or deleted values of the other vault are added"),
       ("aligned", report.aligned, "the same, but written later there: its times and id are taken"),
     ].filter { $0.1 > 0 }.map { ["  \($0.0)", grouped($0.1), $0.2] }
     let left = leftOut.map { ["  left out", grouped($0.number), $0.reason] }
@@ -26,7 +27,7 @@ struct MergePlanText {
     let parts = [
       (report.added.count, "new"), (report.updated.count, "newer there"), (report.conflicts.count, "in conflict"),
       (report.renamed.count, "renamed"), (report.deleted.count, "deleted"), (report.aligned, "aligned"),
-      (report.leftOut.count, "left out"),
+      (report.joined.count, "with more versions"), (report.leftOut.count, "left out"),
     ].filter { $0.0 > 0 }.map { "\(grouped($0.0)) \($0.1)" }
     guard !report.isEmpty else { return "nothing to merge" + (parts.isEmpty ? "" : ": " + parts.joined(separator: ", ")) }
     // Of the items that no list has, such as the key of a log of uses.
@@ -37,7 +38,7 @@ struct MergePlanText {
   var rows: [[String]] {
     let names =
       [("added", report.added), ("updated", report.updated), ("conflict", report.conflicts.map(\.name))]
-      + [("renamed", report.renamed.map(\.to)), ("deleted", report.deleted)]
+      + [("renamed", report.renamed.map(\.to)), ("deleted", report.deleted), ("versions", report.joined)]
     return names.flatMap { word, names in
       names.map { [word, $0.service, $0.account] + ($0.field.isEmpty ? [] : [$0.field]) }
     }
@@ -73,7 +74,7 @@ struct MergePlanText {
 
   struct Answer: Encodable {
     let added: [Name], updated: [Name], conflicts: [Conflict], renamed: [Renamed], deleted: [Name], kept: [Name], same: Int
-    let undated: [Renamed]?, aligned: Int?, leftOut: [LeftOut]?
+    let undated: [Renamed]?, aligned: Int?, joined: [Name]?, leftOut: [LeftOut]?
 
     struct Name: Encodable {
       let service: String, account: String, field: String?
@@ -95,6 +96,7 @@ struct MergePlanText {
       renamed = report.renamed.map { Renamed(from: Name($0.from), to: Name($0.to)) }
       undated = report.undated.isEmpty ? nil : report.undated.map { Renamed(from: Name($0.from), to: Name($0.to)) }
       aligned = report.aligned == 0 ? nil : report.aligned
+      joined = report.joined.isEmpty ? nil : report.joined.map(Name.init)
       self.leftOut = leftOut.isEmpty ? nil : leftOut
     }
   }

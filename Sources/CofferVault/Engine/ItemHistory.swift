@@ -22,14 +22,16 @@ struct ItemHistory {
     }
   }
 
-  /// Keeps the record at `index`, about to be deleted as of `moment`, for restoring until then.
+  /// Keeps the record at `index`, about to be deleted now or by a `deletion` in another vault, for restoring until then.
   ///
   /// A clock behind the vault's last write gives no date. Such a deletion stays until it is pruned.
-  func keepDeleted(_ index: RecordIndex, until: UInt64, at moment: UInt64, _ change: inout Change) throws(StoreError) {
-    let (commit, now) = (change.commitID(), view.now + ItemTable.clockTolerance)
+  func keepDeleted(
+    _ index: RecordIndex, until: UInt64, as deletion: MergeDeletion?, _ change: inout Change
+  ) throws(StoreError) {
+    let (commit, now) = (deletion?.deletion.commit ?? change.commitID(), view.now + ItemTable.clockTolerance)
     try copy(index, in: .present, &change) { meta in
       let isBehind = now < max(view.state.time, meta.modified)
-      meta.become(deletedAt: moment, RecordMeta.Deletion(commit: commit, until: isBehind ? 0 : until))
+      meta.become(deletedAt: deletion?.moment ?? view.now, RecordMeta.Deletion(commit: commit, until: isBehind ? 0 : until))
     }
   }
 

@@ -14,9 +14,9 @@ struct ItemRemoval {
   ///
   /// - Parameters:
   ///   - date: until when it can be restored; nil also removes its history.
-  ///   - moment: the time of the deletion, if it was made in another vault.
+  ///   - deletion: that of the other vault, if it was made there.
   func remove(
-    _ name: ItemName, keptUntil date: Date? = nil, at moment: UInt64? = nil, _ change: inout Change
+    _ name: ItemName, keptUntil date: Date? = nil, as deletion: MergeDeletion? = nil, _ change: inout Change
   ) throws(StoreError) -> Bool {
     try items.refuseHidden(name)
     let index = items.index(of: name)
@@ -25,12 +25,12 @@ struct ItemRemoval {
       change.events.append(items.entry(.pruned, index))
       return true
     }
-    var until = date.map { $0 == .distantFuture ? 0 : Milliseconds.count($0) }
+    var until = date.map(Milliseconds.until)
     if until != nil, try items.endsWithSession(items.meta(index, id, of: name), name, &change) { until = nil }
     let fields = try name.field.isEmpty ? records.notes(of: index, in: .present, lenient: true, &change).map(\.index) : []
     let own: RecordCounts.Role = name.field.isEmpty ? .item : .field
     for (index, role) in [(index, own)] + fields.map({ ($0, .field) }) {
-      if let until { try history.keepDeleted(index, until: until, at: moment ?? view.now, &change) }
+      if let until { try history.keepDeleted(index, until: until, as: deletion, &change) }
       _ = try records.drop(index, as: role, forGood: until == nil, &change)
       change.events.append(items.entry(.itemDeleted, index))
     }

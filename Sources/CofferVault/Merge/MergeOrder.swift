@@ -22,6 +22,12 @@ extension OpenRecord {
     meta.isOfOneWrite(with: other.meta) && valueOrder(other) == 0
   }
 
+  /// Whether a line of versions needs only one of both. A deleted content tells when its value was written, not when it was
+  /// last changed.
+  borrowing func isSameVersion(as other: borrowing OpenRecord) -> Bool {
+    meta.isOfOneVersion(with: other.meta) && valueOrder(other) == 0
+  }
+
   /// Orders by the date of the value, then of the version. Within one millisecond the bytes decide: value, then description.
   borrowing func isBefore(_ other: borrowing OpenRecord) -> Bool {
     if meta.written != other.meta.written { return meta.written < other.meta.written }
@@ -50,6 +56,11 @@ extension OpenRecord {
 }
 
 extension RecordMeta {
+  func isOfOneVersion(with other: RecordMeta) -> Bool {
+    guard kind == .deleted || other.kind == .deleted else { return isOfOneWrite(with: other) }
+    return written == other.written && MergeDescription(self).isSame(as: MergeDescription(other))
+  }
+
   func isOfOneWrite(with other: RecordMeta) -> Bool {
     written == other.written && modified == other.modified && MergeDescription(self).isSame(as: MergeDescription(other))
   }

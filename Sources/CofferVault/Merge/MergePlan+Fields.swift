@@ -9,9 +9,10 @@ extension MergePlan {
       if let field = pair.ours { group.fields.append(MergeStep(keeping: field, in: group.item.name)) }
     }
     for claim in NameClaim.settled(claims, of: pairs) {
-      let step = step(pairs[claim.pair], claim, in: group.item.name)
+      let step = try step(pairs[claim.pair], claim, in: group.item.name)
       // A field that comes or goes with its item is reported with it.
       if own != nil { note(step, in: group.item) }
+      name(step)
       group.fields.append(step)
     }
   }
@@ -43,17 +44,19 @@ extension MergePlan {
     switch (pair.ours, pair.theirs) {
     case (let own?, let other?): return try claim(own, other, number)
     case (let own?, nil):
-      guard let moment = try theirs.deletion(of: own, in: ours) else {
+      guard let deletion = try theirs.deletion(of: own, in: ours) else {
         return NameClaim(own, number, .ours(isConflict: false))
       }
-      group.removed.append((own, moment))
+      group.removed.append((own, deletion))
+      names[deletion.id] = own.name
       report.deleted.append(own.name)
       return nil
     case (nil, let other?):
       // A restored item brings the fields deleted with it.
-      guard !isNew, try ours.deletion(of: other, in: theirs) != nil else {
+      guard !isNew, let deletion = try ours.deletion(of: other, in: theirs) else {
         return NameClaim(other, number, .theirs(isConflict: false))
       }
+      beaten.append((other, deletion.name))
       report.kept.append(other.name)
       return nil
     case (nil, nil): return nil

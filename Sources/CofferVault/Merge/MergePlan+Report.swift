@@ -11,6 +11,7 @@ extension MergePlan {
     } else if step.ours == nil, let other = step.theirs, other.key != (item == nil ? step.name : step.fieldKey) {
       report.renamed.append(MergeReport.Renamed(from: other.name, to: step.name))
     }
+    if step.gainsPast { report.joined.append(step.name) }
     switch step.verdict {
     case .same(let isLaterThere):
       report.same += item == nil ? 1 : 0

@@ -4,13 +4,22 @@ internal import CofferVaultFormat
 struct MergePlan {
   /// The minimum number of previous versions that a written record keeps; nil for as many as on either side.
   let keeping: Int?
+  /// Whether deleted contents are kept.
+  let keepsDeleted: Bool
   let ours: MergeSide, theirs: MergeSide
   private(set) var groups: [MergeGroup] = []
-  private(set) var removed: [(item: MergeRecord, at: UInt64)] = []
+  private(set) var removed: [(item: MergeRecord, by: MergeDeletion)] = []
+  /// Contents of the other vault that a deletion here beat, and the names of those deletions.
+  var beaten: [(record: MergeRecord, name: ItemName)] = []
+  /// The name here of each item and field that stays or goes, by its id in either vault.
+  var names: [ItemID: ItemName] = [:]
   var report = MergeReport()
 
-  init(_ ours: MergeSide, _ theirs: MergeSide, keeping: Int?, progress: (Int, Int) -> Void) throws(StoreError) {
-    (self.ours, self.theirs, self.keeping) = (ours, theirs, keeping)
+  init(
+    _ ours: MergeSide, _ theirs: MergeSide, keeping: Int?, keepsDeleted: Bool, progress: (Int, Int) -> Void
+  ) throws(StoreError) {
+    (self.ours, self.theirs, self.keeping, self.keepsDeleted) = (ours, theirs, keeping, keepsDeleted)
+    for record in ours.all { names[record.id] = record.name }
     var claims: [NameClaim] = []
     let pairs = MergePair.match(ours.records, theirs.records)
     for (number, pair) in pairs.enumerated() {
@@ -18,7 +27,7 @@ struct MergePlan {
       if let claim = try claim(pair, number) { claims.append(claim) }
     }
     for claim in NameClaim.settled(claims, of: pairs) { try add(pairs[claim.pair], claim) }
-    report.isEmpty = groups.isEmpty && removed.isEmpty
+    report.isEmpty = try !noteBurials() && groups.isEmpty && removed.isEmpty
   }
 
   /// The name of an item that remains; otherwise nil, with a note in the report.
@@ -30,15 +39,21 @@ struct MergePlan {
     switch (pair.ours, pair.theirs) {
     case (let own?, let other?): return try claim(own, other, number)
     case (let own?, nil):
-      guard let moment = try theirs.deletion(ofItem: own, in: ours) else {
+      guard let deletion = try theirs.deletion(ofItem: own, in: ours) else {
         return NameClaim(own, number, .ours(isConflict: false))
       }
-      removed.append((own, moment))
+      removed.append((own, deletion))
+      names[deletion.id] = own.name
       report.deleted.append(own.name)
       return nil
     case (nil, let other?):
-      guard try ours.deletion(ofItem: other, in: theirs) != nil else {
+      guard let deletion = try ours.deletion(ofItem: other, in: theirs) else {
         return NameClaim(other, number, .theirs(isConflict: false))
+      }
+      beaten.append((other, deletion.name))
+      for field in theirs.fields(of: other) {
+        let name = ItemName(sealed: deletion.name.service, deletion.name.account, field: field.name.field)
+        beaten.append((field, ours.deletions.last(of: field.id)?.name ?? name))
       }
       report.kept.append(other.name)
       return nil
@@ -56,8 +71,9 @@ struct MergePlan {
   }
 
   private mutating func add(_ pair: MergePair, _ claim: NameClaim) throws(StoreError) {
-    let step = step(pair, claim)
+    let step = try step(pair, claim)
     note(step)
+    name(step)
     var group = MergeGroup(item: step)
     if let other = pair.theirs {
       try addFields(pair.ours, other, to: &group)
@@ -68,24 +84,43 @@ struct MergePlan {
     if isChanged { groups.append(group) }
   }
 
-  func step(_ pair: MergePair, _ claim: NameClaim, in item: ItemName? = nil) -> MergeStep {
+  /// Items and fields that change in this merge are told of already.
+  private mutating func noteBurials() throws(StoreError) -> Bool {
+    let changed = groups.flatMap { [$0.item.name] + $0.fields.map(\.name) + $0.removed.map(\.field.name) }
+    var told = Set(changed + removed.map(\.item.name) + report.joined), gains = false, none = Change()
+    for burial in try burials() where try gain(burial, &none) != nil {
+      gains = true
+      if !burial.name.isInternal, told.insert(burial.name).inserted { report.joined.append(burial.name) }
+    }
+    return gains
+  }
+
+  mutating func name(_ step: MergeStep) {
+    for record in [step.ours, step.theirs].compactMap(\.self) { names[record.id] = step.name }
+  }
+
+  func step(_ pair: MergePair, _ claim: NameClaim, in item: ItemName? = nil) throws(StoreError) -> MergeStep {
     let name = item.map { ItemName(sealed: $0.service, $0.account, field: claim.name.field) } ?? claim.name
-    return MergeStep(ours: pair.ours, theirs: pair.theirs, verdict: claim.verdict, name: name, named: claim.named)
+    var step = MergeStep(ours: pair.ours, theirs: pair.theirs, verdict: claim.verdict, name: name, named: claim.named)
+    step.gainsPast = try gainsPast(step)
+    return step
   }
 
   func isWritten(_ step: MergeStep) -> Bool {
-    if step.isMoved { return true }
+    if step.isMoved || step.gainsPast { return true }
     switch step.verdict {
     case .same(let isLaterThere): return isLaterThere
     case .theirs: return true
-    case .ours(let isConflict): return isConflict && history(of: step) > 0
+    case .ours(let isConflict): return isConflict
     }
   }
 
   func history(of step: MergeStep) -> Int {
-    if case .same = step.verdict { return Int(step.ours?.history ?? 0) }
-    guard step.theirs != nil else { return Int(step.ours?.history ?? 0) }
-    guard let keeping else { return Int(max(step.ours?.history ?? 0, step.theirs?.history ?? 0)) }
-    return keeping == 0 ? 0 : max(keeping, Int(step.ours?.history ?? 0), Int(step.theirs?.history ?? 0))
+    let own = Int(step.ours?.history ?? 0)
+    guard let other = step.theirs, !step.verdict.keepsContent || step.gainsPast else { return own }
+    // The loser of a conflict is known nowhere else once the other vault takes over this one's content.
+    return max(history(own, Int(other.history)), step.verdict.isConflict ? 1 : 0)
   }
+
+  func history(_ own: Int, _ other: Int) -> Int { keeping == 0 ? 0 : max(keeping ?? 0, own, other) }
 }

@@ -23,6 +23,8 @@ public struct MergeReport: Sendable, Equatable {
   public internal(set) var same = 0
   /// Items and fields with equal content that take times and id from the other vault's later write.
   public internal(set) var aligned = 0
+  /// Items and fields, also deleted ones, that keep their content and gain previous or deleted ones of the other vault.
+  public internal(set) var joined: [ItemName] = []
   /// Whether the vault does not change.
   public internal(set) var isEmpty = true
 

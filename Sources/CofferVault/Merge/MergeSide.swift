@@ -35,7 +35,7 @@ struct MergeSide {
   init(_ items: ItemTable, leavingOut isLeftOut: (VaultItem) -> Bool) throws(StoreError) {
     // A merge carries internal items.
     self.items = items.whole
-    deletions = try MergeDeletions(items)
+    deletions = try MergeDeletions(items.whole, leavingOut: isLeftOut)
     let view = items.view
     for bucket in RecordTable.present.buckets where view.tree.digests[bucket] != .zero {
       for entry in try view.list(of: bucket).entries {
@@ -52,9 +52,12 @@ struct MergeSide {
     records.sort { $0.name < $1.name }
   }
 
+  /// Items and fields.
+  var all: [MergeRecord] { records + fields.values.joined() }
+
   func fields(of item: MergeRecord) -> [MergeRecord] { (fields[item.index] ?? []).sorted { $0.name < $1.name } }
 
-  private static func exclusion(
+  static func exclusion(
     _ meta: RecordMeta, _ item: VaultItem, _ isLeftOut: (VaultItem) -> Bool
   ) -> MergeReport.Reason? {
     if item.metadata.isSessionItem || isLeftOut(item) { return .login }

@@ -2,6 +2,14 @@ internal import CofferStorage
 internal import CofferVaultFormat
 internal import CofferVaultRows
 
+/// A current or deleted content, and its previous versions, oldest first.
+struct MergeLine {
+  let top: MergeSource
+  var past: [MergeSource]
+
+  var all: [MergeSource] { past + [top] }
+}
+
 /// The place of a content that a merge compares or stores.
 struct MergeSource {
   let items: ItemTable
@@ -25,6 +33,12 @@ struct MergeSource {
     return id
   }
 
+  /// Whether the other vault has this very row, under one key.
+  func isRow(of other: ItemTable, _ change: borrowing Change) throws(StoreError) -> Bool {
+    guard row == nil, other.view.keys.epochMark == items.view.keys.epochMark else { return false }
+    return try other.records.list(of: table.bucket(of: index), change).record(at: index) == id(change)
+  }
+
   func open(_ change: borrowing Change) throws(StoreError) -> OpenRecord {
     let view = items.view
     if let row { return try view.checked { () throws(FormatError) in try row.open(in: table, keys: view.keys) } }
@@ -44,6 +58,33 @@ struct MergeSource {
       SealedRecord(index: row.index, id: row.id, meta: Array(row.meta), value: row.value.map { Array($0) })
     }
     return lifted
+  }
+}
+
+extension [MergeSource] {
+  func first(matching source: MergeSource, _ change: borrowing Change) throws(StoreError) -> MergeSource? {
+    let meta = try source.meta(change)
+    for other in self where try other.meta(change).isOfOneVersion(with: meta) {
+      let one = try source.open(change)
+      if try one.isSameVersion(as: other.open(change)) { return other }
+    }
+    return nil
+  }
+
+  /// Those that `known` has not, each once.
+  func missing(in known: [MergeSource], _ change: borrowing Change) throws(StoreError) -> [MergeSource] {
+    var missing: [MergeSource] = []
+    for source in self where try (known + missing).first(matching: source, change) == nil { missing.append(source) }
+    return missing
+  }
+
+  /// Oldest first; of one moment as they are.
+  func sorted(_ change: borrowing Change) throws(StoreError) -> [MergeSource] {
+    let times = try map { (source) throws(StoreError) in
+      let meta = try source.meta(change)
+      return meta.kind == .deleted ? meta.written : meta.modified
+    }
+    return indices.sorted { (times[$0], $0) < (times[$1], $1) }.map { self[$0] }
   }
 }
 

@@ -6,6 +6,8 @@ struct MergeStep {
   let verdict: MergeVerdict
   var name: ItemName
   var named: UInt64
+  /// Whether this vault's content stays, and gains previous versions of the other's.
+  var gainsPast = false
 
   var isMoved: Bool { ours.map { $0.name != name } ?? false }
 
@@ -29,6 +31,16 @@ enum MergeVerdict: Equatable {
   /// The other vault's; a conflict if neither knows the other one.
   case theirs(isConflict: Bool)
 
+  /// Whether this vault's content stays, or an equal one.
+  var keepsContent: Bool {
+    switch self {
+    case .same, .ours(isConflict: false): true
+    default: false
+    }
+  }
+
+  var isConflict: Bool { self == .ours(isConflict: true) || self == .theirs(isConflict: true) }
+
   var isOfOurs: Bool {
     switch self {
     case .same(let isLaterThere): !isLaterThere
@@ -41,5 +53,5 @@ enum MergeVerdict: Equatable {
 struct MergeGroup {
   var item: MergeStep
   var fields: [MergeStep] = []
-  var removed: [(field: MergeRecord, at: UInt64)] = []
+  var removed: [(field: MergeRecord, by: MergeDeletion)] = []
 }

@@ -13,17 +13,12 @@ struct Merger {
   var records: RecordSet { items.records }
   var view: VerifiedView { items.view }
 
-  struct Lifted {
-    let record: MergeSource
-    let past: [MergeSource]
-  }
-
   func run(_ change: inout Change) throws(StoreError) -> MergeReport {
-    for (record, moment) in plan.removed + plan.groups.flatMap({ $0.removed.map { ($0.field, $0.at) } }) {
-      _ = try items.removals.remove(record.name, keptUntil: keptUntil, at: moment, &change)
+    for (record, deletion) in plan.removed + plan.groups.flatMap({ $0.removed.map { ($0.field, $0.by) } }) {
+      _ = try items.removals.remove(record.name, keptUntil: keptUntil, as: deletion, &change)
     }
     // All renamed records leave their places first, because one may take another's place.
-    var lifted: [RecordIndex: Lifted] = [:]
+    var lifted: [RecordIndex: MergeLine] = [:]
     for group in plan.groups {
       // The fields must move before their item.
       for step in group.fields + [group.item] where step.isMoved {
@@ -40,107 +35,108 @@ struct Merger {
         } catch { throw error.about(key: step.name.description) }
       }
     }
+    for burial in try plan.burials() {
+      if let gain = try plan.gain(burial, &change) { try bury(gain, burial, &change) }
+    }
     return report
   }
 
-  private func lift(_ record: MergeRecord, _ change: inout Change) throws(StoreError) -> Lifted {
-    let own = plan.source(of: record, isOurs: true)
-    let meta = try own.meta(change)
-    var past: [MergeSource] = []
-    for source in try plan.past(of: meta, plan.ours, isOurs: true, &change) {
-      past.append(try source.lifted(change))
-      _ = try records.drop(source.index, as: .past, forGood: false, &change)
-    }
-    let lifted = Lifted(record: try own.lifted(change), past: past)
-    _ = try records.drop(record.index, as: meta.role, forGood: false, &change)
+  private func lift(_ record: MergeRecord, _ change: inout Change) throws(StoreError) -> MergeLine {
+    let own = try plan.line(of: record, isOurs: true, &change)
+    let role = try own.top.meta(change).role
+    let lifted = MergeLine(
+      top: try own.top.lifted(change), past: try own.past.map { (source) throws(StoreError) in try source.lifted(change) })
+    for source in own.past { _ = try records.drop(source.index, as: .past, forGood: false, &change) }
+    _ = try records.drop(record.index, as: role, forGood: false, &change)
     change.events.append(items.entry(.itemDeleted, record.index))
     return lifted
   }
 
   // MARK: One record
 
-  private struct Line {
-    let present: MergeSource
-    let past: [MergeSource]
-  }
-
   /// - Returns: the revision of the loser of a conflict, if it is kept.
   private func write(
-    _ step: MergeStep, _ lifted: [RecordIndex: Lifted], _ change: inout Change
+    _ step: MergeStep, _ lifted: [RecordIndex: MergeLine], _ change: inout Change
   ) throws(StoreError) -> UInt64? {
-    let own = try ownLine(step, lifted, &change)
-    let other = try otherLine(step)
-    let winner: Line?, loser: Line?, isConflict: Bool
-    switch step.verdict {
-    case .same(isLaterThere: false): (winner, loser, isConflict) = (own, nil, false)
-    case .same(isLaterThere: true):
-      let present = other?.present
-      (winner, loser, isConflict) = (own.flatMap { own in present.map { Line(present: $0, past: own.past) } }, nil, false)
-    case .ours(let isOne): (winner, loser, isConflict) = (own, isOne ? other : nil, isOne)
-    case .theirs(let isOne): (winner, loser, isConflict) = (other, own, isOne)
-    }
-    guard let winner else { throw StoredParts.tampered("a record that should exist is missing", view.place) }
-    var past = try joined(winner, loser, change)
-    past.contents = past.contents.suffix(plan.history(of: step))
-    for (place, source) in past.contents.enumerated() where !source.isOurs {
-      if let same = try own?.past.first(matching: source, change) { past.contents[place] = same }
-    }
-    let revision = try store(winner.present, of: step, after: past.contents, own?.past ?? [], &change)
-    return isConflict && past.endsInLoser && !past.contents.isEmpty ? revision - 1 : nil
-  }
-
-  private func ownLine(
-    _ step: MergeStep, _ lifted: [RecordIndex: Lifted], _ change: inout Change
-  ) throws(StoreError) -> Line? {
-    guard let record = step.ours else { return nil }
-    if let lifted = lifted[record.index] { return Line(present: lifted.record, past: lifted.past) }
-    let source = plan.source(of: record, isOurs: true)
-    return Line(present: source, past: try plan.past(of: source.meta(change), plan.ours, isOurs: true, &change))
-  }
-
-  private func otherLine(_ step: MergeStep) throws(StoreError) -> Line? {
-    guard let record = step.theirs else { return nil }
     var none = Change()
-    let source = plan.source(of: record, isOurs: false)
-    return Line(present: source, past: try plan.past(of: source.meta(none), plan.theirs, isOurs: false, &none))
+    var own = step.ours.flatMap { lifted[$0.index] }, other: MergeLine?
+    if let record = step.ours, own == nil { own = try plan.line(of: record, isOurs: true, &change) }
+    if let record = step.theirs { other = try plan.line(of: record, isOurs: false, &none) }
+    guard let winner = step.verdict.isOfOurs ? own : other else {
+      throw StoredParts.tampered("a record that should exist is missing", view.place)
+    }
+    let most = plan.history(of: step)
+    var past = own?.past ?? [], isLoserNew = false
+    if !step.verdict.keepsContent {
+      (past, isLoserNew) = try joined(winner, step.verdict.isOfOurs ? other : own, change)
+      past = past.suffix(most)
+      for (place, source) in past.enumerated() where !source.isOurs {
+        if let same = try own?.past.first(matching: source, change) { past[place] = same }
+      }
+    } else if step.gainsPast, let own, let other {
+      past = try (past + plan.gained(own, other, by: step, &change)).sorted(change)
+    }
+    let revision = try store(
+      winner.top, as: step.name, named: step.named, keeping: most, after: past, own?.past ?? [], &change)
+    return step.verdict.isConflict && isLoserNew ? revision - 1 : nil
   }
 
   /// The distinct previous versions of both, oldest first. The loser is last, because it is replaced now.
   private func joined(
-    _ winner: Line, _ loser: Line?, _ change: borrowing Change
-  ) throws(StoreError) -> (contents: [MergeSource], endsInLoser: Bool) {
+    _ winner: MergeLine, _ loser: MergeLine?, _ change: borrowing Change
+  ) throws(StoreError) -> (past: [MergeSource], endsInLoser: Bool) {
     guard let loser else { return (winner.past, false) }
-    var past = winner.past
-    for source in loser.past {
-      if try (past + [winner.present]).first(matching: source, change) == nil { past.append(source) }
+    let past = try winner.past + loser.past.missing(in: winner.all, change)
+    let isNew = try past.first(matching: loser.top, change) == nil
+    return (try past.sorted(change) + (isNew ? [loser.top] : []), isNew)
+  }
+
+  /// Stores what a record gains from a deletion: a present record keeps it as previous versions.
+  private func bury(_ gain: MergeGain, _ burial: MergeBurial, _ change: inout Change) throws(StoreError) {
+    let own = gain.own?.past ?? []
+    guard let (moment, mark) = gain.deletion else {
+      let named = try gain.line.top.meta(change).named
+      _ = try store(
+        gain.line.top, as: burial.name, named: named, keeping: gain.history, after: gain.line.past, own, &change)
+      return
     }
-    let isNew = try past.first(matching: loser.present, change) == nil
-    let times = try past.map { (source) throws(StoreError) in try source.meta(change).modified }
-    let order = past.indices.sorted { (times[$0], $0) < (times[$1], $1) }
-    return (order.map { past[$0] } + (isNew ? [loser.present] : []), isNew)
+    let index = items.index(of: burial.name)
+    var next = try number(after: records.highestRevision(of: index, &change))
+    for source in gain.line.past {
+      try seal(source, as: burial.name, next, &change) { $0.becomeFormer() }
+      next = try number(after: next)
+    }
+    let until = gain.own == nil && mark.until == 0 ? keptUntil.map(Milliseconds.until) ?? 0 : mark.until
+    try seal(gain.line.top, as: burial.name, next, &change) { meta in
+      meta.history = UInt8(clamping: gain.history)
+      meta.become(deletedAt: moment, RecordMeta.Deletion(commit: mark.commit, until: until))
+    }
+    for source in gain.own?.all ?? [] { _ = try records.drop(source.index, as: .past, forGood: false, &change) }
+    change.events.append(items.entry(.itemDeleted, index))
   }
 
   /// Versions that precede all others stay in place, with their numbers. The other versions of the old history are removed.
   ///
   /// - Returns: the revision of the version.
   private func store(
-    _ content: MergeSource, of step: MergeStep, after past: [MergeSource], _ own: [MergeSource], _ change: inout Change
+    _ content: MergeSource, as name: ItemName, named: UInt64, keeping: Int, after past: [MergeSource], _ own: [MergeSource],
+    _ change: inout Change
   ) throws(StoreError) -> UInt64 {
-    let target = try items.target(step.name, &change)
-    if target.old == nil { try items.checkRoom(for: step.name, &change) }
+    let target = try items.target(name, &change)
+    if target.old == nil { try items.checkRoom(for: name, &change) }
     let highest: UInt64
     if let old = target.old { highest = old.revision } else { highest = try records.highestRevision(of: target.index, &change) }
-    let kept = try RecordLimits.history(plan.history(of: step))
+    let kept = try RecordLimits.history(keeping)
     let staying = target.old == nil ? 0 : Self.staying(past, below: highest, keeping: kept)
     // The replaced version's number is free: none of its history has it.
     var next = target.old == nil || staying == past.count ? try number(after: highest) : highest
     for source in past.dropFirst(staying) {
-      try seal(source, as: step.name, next, &change) { $0.become(.former) }
+      try seal(source, as: name, next, &change) { $0.becomeFormer() }
       next = try number(after: next)
     }
-    try seal(content, as: step.name, next, &change) { meta in
+    try seal(content, as: name, next, &change) { meta in
       meta.history = kept
-      meta.named = step.named
+      meta.named = named
     }
     let stay = Set(past.prefix(staying).map(\.index))
     for source in own where source.isInPlace && !stay.contains(source.index) {
@@ -178,13 +174,10 @@ struct Merger {
   }
 }
 
-extension [MergeSource] {
-  fileprivate func first(matching source: MergeSource, _ change: borrowing Change) throws(StoreError) -> MergeSource? {
-    let meta = try source.meta(change)
-    for other in self where try other.meta(change).isOfOneWrite(with: meta) {
-      let one = try source.open(change)
-      if try one.isSameWrite(as: other.open(change)) { return other }
-    }
-    return nil
+extension RecordMeta {
+  fileprivate mutating func becomeFormer() {
+    // A deleted content keeps no other time of its own.
+    if kind == .deleted { modified = written }
+    become(.former)
   }
 }

@@ -81,6 +81,9 @@ extension RecordMeta {
 package enum Milliseconds {
   package static func date(_ count: UInt64) -> Date { Date(timeIntervalSince1970: Double(count) / 1000) }
 
+  /// 0 for a date without end.
+  package static func until(_ date: Date) -> UInt64 { date == .distantFuture ? 0 : count(date) }
+
   /// At least 1, so a date never reads as none; dates out of range are clamped.
   package static func count(_ date: Date) -> UInt64 {
     let count = (date.timeIntervalSince1970 * 1000).rounded()

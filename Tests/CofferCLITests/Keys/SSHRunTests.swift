@@ -138,7 +138,8 @@ struct SSHRunTests {
     guard access(program, X_OK) == 0 else { try Test.skip(without: program) }
     let variables = face.home.environment.keys.flatMap { ["-E", $0] }
     try face.start(program, ["-l", face.home.path + "/run/ssh.sock"] + variables + [Home.coffer, "ssh", "run"])
-    #expect(try face.home.program(["ssh-add", "-L"])?.out == face.home.content("work.pub"))
+    // The socket has its name before it listens.
+    try eventually("the key is offered") { try face.home.program(["ssh-add", "-L"])?.out == face.home.content("work.pub") }
     #expect(try face.end() == 0)
     #expect(face.home.exists("run/ssh.sock"))
     let noSocket = try face.home.program(["sh", "-c", "LISTEN_PID=$$ LISTEN_FDS=1 exec \(Home.coffer) ssh run 3</dev/null"])

@@ -310,13 +310,13 @@ import Testing
     try pair.expectSettled()
   }
 
-  @Test func `no former content is kept where none shall be`() throws {
-    let pair = try twins()
+  @Test func `no former content but the loser is kept where none shall be`() throws {
+    let pair = try twins { try $0.set(form("bob"), for: bob, keeping: 5) }
     try pair.here.set(form("here"), for: ada)
     home.tick()
-    try pair.there.set(form("there"), for: ada)
-    #expect(try pair.mergeHere(keeping: 0).conflicts.map(\.kept) == [nil])
-    #expect(try pair.here.values(ada) == ["there"])
+    for name in [ada, bob] { try pair.there.set(form("there"), for: name) }
+    #expect(try pair.mergeHere(keeping: 0).conflicts.map(\.kept) == [2])
+    #expect(try pair.here.values(ada) == ["there", "here"] && pair.here.values(bob) == ["there"])
   }
 
   @Test func `an older copy of the vault brings back only what left no trace`() throws {

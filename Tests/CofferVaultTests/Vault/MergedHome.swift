@@ -24,6 +24,8 @@ final class MergedHome {
 
   func create() throws -> UnlockedVault { try Self.create(here, clock) }
 
+  func create(at place: TemporaryVault) throws -> UnlockedVault { try Self.create(place, clock) }
+
   static func create(_ place: TemporaryVault, _ clock: Mutable<Date>) throws -> UnlockedVault {
     UnlockedVault(
       try OpenVault.create(

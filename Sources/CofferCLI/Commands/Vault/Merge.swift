@@ -10,8 +10,9 @@ struct MergeCommand: OpeningCommand, AskingCommand {
     commandName: "merge", abstract: "Merge newer changes from another vault, a copy or a backup.",
     discussion: """
       The other vault is only read; without --other-…, this vault's secrets are tried on it. Items match by id, else by name. A \
-      change wins if its author knew the other side's version; else the newer value wins, the other becomes a previous version, \
-      and the conflict is reported. Renames and deletions are followed. Logins are left out. All changes are made at once or \
+      change wins if its author knew the other side's version; else the newer value wins, the other becomes a previous version \
+      even with --no-history, and the conflict is reported. Renames and deletions are followed, and previous and deleted values \
+      are taken over. Logins are left out. All changes are made at once or \
       none, and a second merge changes nothing. A terminal shows the plan and asks first.
       """)
 

@@ -1,0 +1,119 @@
+internal import CofferPlatform
+internal import CofferStorage
+internal import CofferVaultFormat
+
+/// Contents that the other vault deleted, or that a deletion here beat, for the record of a name here.
+struct MergeBurial {
+  let name: ItemName
+  let line: MergeLine
+  /// Nil if the content is present there.
+  let deletion: MergeDeletion?
+}
+
+/// What becomes of a record, present or deleted, with the contents of a burial.
+struct MergeGain {
+  /// Nil if this vault has neither the record nor a deletion of it.
+  let own: MergeLine?
+  let line: MergeLine
+  let history: Int
+  /// The time and the mark of a deleted record; nil for a present one.
+  let deletion: (moment: UInt64, mark: RecordMeta.Deletion)?
+}
+
+extension MergePlan {
+  func line(of record: MergeRecord, isOurs: Bool, _ change: inout Change) throws(StoreError) -> MergeLine {
+    let top = source(of: record, isOurs: isOurs)
+    return MergeLine(top: top, past: try past(of: top.meta(change), isOurs ? ours : theirs, isOurs: isOurs, &change))
+  }
+
+  func gainsPast(_ step: MergeStep) throws(StoreError) -> Bool {
+    guard step.verdict.keepsContent, let own = step.ours, let other = step.theirs else { return false }
+    var none = Change()
+    let (mine, theirs) = (try line(of: own, isOurs: true, &none), try line(of: other, isOurs: false, &none))
+    return try !gained(mine, theirs, by: step, &none).isEmpty
+  }
+
+  /// The newest previous versions of `other` for which `own` has room. None of its own goes, or the next merge would bring
+  /// back what this one dropped.
+  func gained(
+    _ own: MergeLine, _ other: MergeLine, by step: MergeStep, _ change: inout Change
+  ) throws(StoreError) -> [MergeSource] {
+    guard let record = step.ours, !other.past.isEmpty else { return [] }
+    let room = max(0, history(Int(record.history), Int(step.theirs?.history ?? 0)) - own.past.count)
+    let known = try own.all + versions(of: record.name, &change).all
+    return try new(other.past, beside: known, change).sorted(change).suffix(room)
+  }
+
+  private func new(
+    _ sources: [MergeSource], beside known: [MergeSource], _ change: borrowing Change
+  ) throws(StoreError) -> [MergeSource] {
+    var new: [MergeSource] = []
+    for source in sources where try !source.isRow(of: ours.items, change) { new.append(source) }
+    return try new.missing(in: known, change)
+  }
+
+  /// In the order of the deletions.
+  func burials() throws(StoreError) -> [MergeBurial] {
+    guard keepsDeleted else { return [] }
+    var none = Change(), all: [MergeBurial] = []
+    for (record, name) in beaten {
+      all.append(MergeBurial(name: name, line: try line(of: record, isOurs: false, &none), deletion: nil))
+    }
+    let deletions = theirs.deletions.all.filter(\.isCarried)
+    for deletion in deletions.sorted(by: { ($0.recorded, $0.name) < ($1.recorded, $1.name) }) {
+      let name = names[deletion.id] ?? ours.deletions.last(of: deletion.id)?.name ?? deletion.name
+      all.append(MergeBurial(name: name, line: deletion.line, deletion: deletion))
+    }
+    let excluded = Set(ours.all.filter { $0.exclusion != nil }.map(\.name))
+    return all.filter { excluded.isDisjoint(with: [$0.name, $0.name.item]) }
+  }
+
+  /// Nil if this vault has all of it, or no room. The beaten content comes last, because it is replaced now.
+  func gain(_ burial: MergeBurial, _ change: inout Change) throws(StoreError) -> MergeGain? {
+    let (all, own, isPresent) = try versions(of: burial.name, &change)
+    let other = burial.line
+    let theirs = try other.top.meta(change)
+    guard let own else {
+      guard let deletion = burial.deletion else { return nil }
+      let most = history(0, Int(theirs.history))
+      return MergeGain(
+        own: nil, line: MergeLine(top: other.top, past: other.past.suffix(most)), history: most,
+        deletion: (deletion.moment, deletion.deletion))
+    }
+    let mine = try own.top.meta(change)
+    let most = max(history(Int(mine.history), Int(theirs.history)), isPresent ? 0 : 1)
+    var (pinned, top) = (try new([other.top], beside: all, change).first, own.top)
+    let past = try new(other.past, beside: all + [other.top], change).sorted(change)
+    if let newer = pinned, !isPresent, mine.id == theirs.id {
+      var isOlder = try own.top.open(change).isBefore(newer.open(change))
+      if try other.past.first(matching: own.top, change) != nil { isOlder = true }
+      if isOlder { (pinned, top) = (own.top, newer) }
+    }
+    let room = max(0, most - own.past.count - (pinned == nil ? 0 : 1))
+    let joined = try (own.past + past.suffix(room)).sorted(change) + (pinned.map { [$0] } ?? [])
+    let line = MergeLine(top: top, past: joined.suffix(most))
+    var moment = mine.modified
+    // A time ahead counts as now, and so as another one at each merge.
+    if let deletion = burial.deletion, deletion.id == mine.id, deletion.recorded == deletion.moment {
+      moment = max(moment, deletion.moment)
+    }
+    guard line.all.contains(where: { !$0.isOurs }) || (!isPresent && moment > mine.modified) else { return nil }
+    return MergeGain(own: own, line: line, history: most, deletion: mine.deletion.map { (moment, $0) })
+  }
+
+  /// All that this vault has under a name, and its present or last deleted line.
+  private func versions(
+    of name: ItemName, _ change: inout Change
+  ) throws(StoreError) -> (all: [MergeSource], line: MergeLine?, isPresent: Bool) {
+    let items = ours.items, index = items.index(of: name)
+    let notes = try items.records.notes(of: items.index(of: name.item), in: .old, &change)
+      .filter { $0.present == index }.sorted { $0.revision < $1.revision }
+    let past = notes.map { MergeSource(items: items, table: .old, index: $0.index, revision: $0.revision, isOurs: true) }
+    let isPresent = try items.records.list(of: items.bucket(of: index), change).record(at: index) != nil
+    let end = isPresent ? notes.endIndex : notes.lastIndex { $0.kind == .deleted } ?? notes.endIndex
+    let start = notes[..<end].lastIndex { $0.kind == .deleted }.map { $0 + 1 } ?? 0
+    let present = MergeSource(items: items, table: .present, index: index, isOurs: true)
+    let top = isPresent ? present : end < past.endIndex ? past[end] : nil
+    return (past + (isPresent ? [present] : []), top.map { MergeLine(top: $0, past: Array(past[start..<end])) }, isPresent)
+  }
+}
