@@ -101,6 +101,13 @@ let package = Package(
         .product(name: "Logging", package: "swift-log"),
       ],
       swiftSettings: strict),
+    // One vault on several machines, over a store that only keeps files: what lies there, and the programs that carry it.
+    .target(
+      name: "CofferSync",
+      dependencies: [
+        "CofferVault", "CofferVaultFormat", "CofferVaultRows", "CofferStorage", "CofferMemory", "CofferPlatform", systemPackage,
+      ],
+      swiftSettings: strict),
     // Vaults and settings on a server of PostgreSQL's, which many machines share. libpq is loaded when a place names one.
     .target(
       name: "CofferPostgres",
@@ -270,6 +277,13 @@ let package = Package(
         "CofferPostgres", "CofferVault", "CofferPlatform", "CofferStorage", "CofferMemory", "TestTool", "CofferTestSupport",
         systemPackage,
       ]),
+    .testTarget(
+      name: "CofferSyncTests",
+      dependencies: [
+        "CofferSync", "CofferVault", "CofferVaultFormat", "CofferVaultRows", "CofferPlatform", "CofferStorage", "CofferMemory",
+        "CofferTestSupport", systemPackage,
+      ],
+      swiftSettings: strict),
     // Compiles programs that must not compile, against the modules of this build.
     .testTarget(
       name: "ForbiddenProgramTests",
@@ -347,7 +361,7 @@ let package = Package(
       name: "CofferParserTests",
       dependencies: [
         "CofferCLI", "CofferFormats", "CofferTerminal", "CofferSecretService", "CofferLogin", "CofferPostgres", "Coffer",
-        "CofferAgent", "CofferClient", "CofferDefaults", "CofferKeys", "CofferSSH",
+        "CofferAgent", "CofferClient", "CofferDefaults", "CofferKeys", "CofferSSH", "CofferSync",
         "CofferVault", "CofferPlatform", "CofferStorage", "CofferMemory", systemPackage,
       ]),
     .testTarget(

@@ -21,6 +21,7 @@ import Testing
     "CofferVault": [
       "CofferVaultFormat", "CofferVaultRows", "CofferStorage", "CofferMemory", "CofferPlatform", "SystemPackage", "Logging",
     ],
+    "CofferSync": ["CofferVault", "CofferVaultFormat", "CofferVaultRows", "CofferStorage", "CofferPlatform", "SystemPackage"],
     "CofferPostgres": [
       "CofferVault", "CofferVaultFormat", "CofferVaultRows", "CofferDefaults", "CofferStorage", "CofferMemory", "CofferPlatform",
       "CCofferLibraries", "SystemPackage",

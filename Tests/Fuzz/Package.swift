@@ -59,6 +59,12 @@ let package = Package(
         "CofferVaultFormat", "CofferVaultRows", "CofferStorage", "CofferMemory", "CofferPlatform", system, logging,
       ],
       swiftSettings: watched),
+    .target(
+      name: "CofferSync",
+      dependencies: [
+        "CofferVault", "CofferVaultFormat", "CofferVaultRows", "CofferStorage", "CofferMemory", "CofferPlatform", system,
+      ],
+      swiftSettings: watched),
     .target(name: "CofferClient", dependencies: ["CCofferPlatform"], swiftSettings: watched),
     .target(
       name: "CofferKeys", dependencies: ["CofferMemory", "CofferPlatform", "CCofferSodium", "CCofferLibraries"],
@@ -128,8 +134,8 @@ let package = Package(
     program(
       "Vault",
       [
-        "CofferAgent", "CofferClient", "CofferKeys", "CofferSSH", "CofferVault", "CofferVaultFormat", "CofferVaultRows",
-        "CofferStorage", "CofferMemory", "CofferPlatform",
+        "CofferAgent", "CofferClient", "CofferKeys", "CofferSSH", "CofferSync", "CofferVault", "CofferVaultFormat",
+        "CofferVaultRows", "CofferStorage", "CofferMemory", "CofferPlatform",
       ]),
     program(
       "Postgres",

@@ -11,9 +11,13 @@ package struct VaultState: Hashable, Sendable {
     8 + CommittedBox.overhead + fixedBytes + mostReplicas * replicaBytes + VaultFormat.longestExtension
 
   package struct Replica: Hashable, Sendable {
-    let id: ReplicaID
+    package let id: ReplicaID
     package let generation: UInt64
     package let commit: CommitID
+
+    package init(id: ReplicaID, generation: UInt64, commit: CommitID) {
+      (self.id, self.generation, self.commit) = (id, generation, commit)
+    }
   }
 
   /// Counts commits. Stored in plaintext before the box, which is bound to it.
@@ -35,7 +39,7 @@ package struct VaultState: Hashable, Sendable {
 
   package init(
     generation: UInt64, commit: CommitID, root: Digest32, counts: RecordCounts, time: UInt64, logSequence: UInt64,
-    logHead: Digest32, scrub: Bool = false
+    logHead: Digest32, scrub: Bool = false, replicas: [Replica] = []
   ) {
     self.generation = generation
     self.commit = commit
@@ -45,7 +49,7 @@ package struct VaultState: Hashable, Sendable {
     self.logSequence = logSequence
     self.logHead = logHead
     self.scrub = scrub
-    replicas = []
+    self.replicas = replicas
   }
 
   package func replica(_ id: ReplicaID) -> Replica? { replicas.first { $0.id == id } }

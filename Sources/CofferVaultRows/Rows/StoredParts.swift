@@ -39,6 +39,7 @@ package enum StoredParts {
   package static func readDigests(
     _ database: any VaultRows, _ keys: borrowing Subkeys, expecting root: Digest32, from held: DigestTree? = nil
   ) throws(StoreError) -> DigestTree {
+    try putMissingDigests(database, keys)
     var digests = [Digest32](repeating: .zero, count: DigestTree.buckets)
     try database.forEachDigest(in: nil) { (bucket, bytes) throws(StoreError) in
       // A bucket without records has no row. A row of zeros would not change the root.
@@ -50,6 +51,20 @@ package enum StoredParts {
     let tree = held.map { $0.changed(to: digests, keys: keys) } ?? DigestTree(digests, keys: keys)
     guard tree.root == root else { throw tampered("the bucket digests do not fit the vault's state", database.place) }
     return tree
+  }
+
+  /// The root in the state then proves the rows that were read here.
+  private static func putMissingDigests(_ database: any VaultRows, _ keys: borrowing Subkeys) throws(StoreError) {
+    for bucket in database.bucketsWithoutDigest {
+      var entries: [BucketEntry] = []
+      try database.forEachIndex(inBucket: bucket) { (index, id) throws(StoreError) in
+        if let index = RecordIndex(index), let id = RecordID(id) { entries.append(BucketEntry(index: index, id: id)) }
+      }
+      guard !entries.isEmpty else { continue }
+      try DigestTree.digest(bucket, entries, keys: keys).withBytes { (digest) throws(StoreError) in
+        try database.putDigest(digest, bucket: bucket)
+      }
+    }
   }
 
   package static func put(

@@ -43,6 +43,9 @@ public struct VaultPlace: Sendable {
     kind = .server(ServerPlace(scheme: scheme, url: url, names: names))
   }
 
+  /// A store that only keeps files, for errors: nothing opens it by this place.
+  package init(remote address: String) { kind = .server(ServerPlace(scheme: "", url: address, shown: address)) }
+
   /// The vault in the file at `path`, even if the path looks like a URL.
   public static func file(_ path: FilePath) -> VaultPlace { VaultPlace(.file(path)) }
 
@@ -198,11 +201,11 @@ package final class ServerPlace: Sendable {
   let names: [[UInt8]]
   let shown: String
 
-  package init(scheme: String, url: String, names: [[UInt8]] = []) {
+  package init(scheme: String, url: String, names: [[UInt8]] = [], shown: String? = nil) {
     self.scheme = scheme
     self.url = url
     self.names = names
-    shown = Self.isSound(url, VaultServers.server(forScheme: scheme)) ? url : "\(scheme)://…"
+    self.shown = shown ?? (Self.isSound(url, VaultServers.server(forScheme: scheme)) ? url : "\(scheme)://…")
   }
 
   private static func isSound(_ url: String, _ server: (any VaultServer)?) -> Bool {

@@ -27,6 +27,8 @@ extension VaultRows {
     return result
   }
 
+  package var bucketsWithoutDigest: [Int] { [] }
+
   /// A server answers any question after all earlier changes, or reports the failed ones.
   package func flush() throws(StoreError) { _ = try logRows.firstLogRow() }
 

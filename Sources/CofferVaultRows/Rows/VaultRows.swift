@@ -61,6 +61,8 @@ package protocol VaultRows: AnyObject {
   func forEachDigest(
     in buckets: [Int]?, _ body: (_ bucket: Int, _ hash: UnsafeRawBufferPointer) throws(StoreError) -> Void
   ) throws(StoreError)
+  /// Buckets whose digests a reader with the keys computes and puts; none for a vault, which has all of them.
+  var bucketsWithoutDigest: [Int] { get }
   func putDigest(_ hash: UnsafeRawBufferPointer, bucket: Int) throws(StoreError)
   func deleteDigest(bucket: Int) throws(StoreError)
 

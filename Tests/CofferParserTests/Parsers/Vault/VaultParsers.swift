@@ -14,7 +14,7 @@ import CofferStorage
 enum VaultParsers {
   static let all =
     [header, sealedHeader, state, record, log, pin, page, credentials] + AgentParsers.all + KeyParsers.all + KeyringParsers.all
-    + SSHParsers.all
+    + SSHParsers.all + SyncParsers.all
 
   /// With a valid checksum.
   static let header = Parser("vault-header", longest: 2048, words: ["PVAULT\0\u{1}"]) { content in

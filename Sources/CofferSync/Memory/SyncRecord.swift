@@ -1,0 +1,144 @@
+package import CofferPlatform
+package import CofferVaultFormat
+internal import CofferVaultRows
+internal import FoundationEssentials
+package import SystemPackage
+
+/// This machine's memory of one remote of a vault: what was seen there, and under which key. It lies as `sy-…` in the folder of
+/// the pins, and is believed as they are: who can write there decides what counts as a rollback.
+package struct SyncRecord: Hashable, Sendable {
+  package let vault: VaultSalt
+  /// As the user gave it, without a secret: at most ``longestAddress`` bytes.
+  package let address: String
+  package var key: EpochMark
+  package var seen: VersionVector
+
+  package static let longestAddress = 4096
+  package static let largest = 8 + 16 + 8 + 32 + 2 + longestAddress + 2 + VaultState.mostReplicas * 40 + 32
+  private static let magic: StaticString = "COFFERY1"
+  private static let part = "memory of a remote"
+  private static let prefix = "sy-"
+
+  package init(vault: VaultSalt, address: String, key: EpochMark, seen: VersionVector) {
+    (self.vault, self.address, self.key, self.seen) = (vault, address, key, seen)
+  }
+
+  // MARK: Bytes
+
+  package func encoded() -> [UInt8] {
+    let replicas = seen.replicas
+    let content = ByteWriter.bytes(8 + 16 + 8 + 32 + 2 + address.utf8.count + 2 + replicas.count * 40) { out in
+      out.write(Self.magic)
+      out.write(vault)
+      out.write(key.epoch)
+      out.write(key.mark)
+      out.write(short: address)
+      out.write(UInt16(truncatingIfNeeded: replicas.count))
+      for replica in replicas {
+        out.write(replica.id)
+        out.write(replica.generation)
+        out.write(replica.commit)
+      }
+    }
+    return content + PlainHash.digest(content).bytes
+  }
+
+  /// - Throws: ``FormatError/damaged(_:_:)``.
+  package init(decoding bytes: UnsafeRawBufferPointer) throws(FormatError) {
+    guard (32...Self.largest).contains(bytes.count) else { throw .damaged(Self.part, "it has \(bytes.count) bytes") }
+    let content = bytes.part(0..<bytes.count - 32)
+    guard PlainHash.digest(content) == Digest32(bytes.part(content.count..<bytes.count)) else {
+      throw .damaged(Self.part, "its checksum does not fit")
+    }
+    self = try FormatError.reading(content, of: Self.part) { (reader) throws(FormatError) in
+      guard try reader.take(8).elementsEqual(UnsafeRawBufferPointer(start: Self.magic.utf8Start, count: 8)) else {
+        throw reader.damaged("it does not begin as one does")
+      }
+      let vault = try reader.block16(VaultSalt.self)
+      let key = EpochMark(epoch: try reader.counter("epoch", atLeast: 1), mark: try reader.block32())
+      let address = try reader.text(limit: Self.longestAddress, "address")
+      var replicas: [VaultState.Replica] = []
+      let count = try reader.number(UInt16.self)
+      guard count <= VaultState.mostReplicas else { throw reader.damaged("it has \(count) machines") }
+      for _ in 0..<count {
+        let replica = VaultState.Replica(
+          id: try reader.block16(), generation: try reader.counter("generation", atLeast: 1), commit: try reader.block16())
+        if let last = replicas.last, last.id >= replica.id { throw reader.damaged("its machines are not in order") }
+        replicas.append(replica)
+      }
+      return SyncRecord(vault: vault, address: address, key: key, seen: VersionVector(replicas))
+    }
+  }
+
+  // MARK: Files
+
+  /// What is known of the remote at `address`; nil if nothing is.
+  ///
+  /// - Throws: ``/CofferPlatform/StoreError`` `.denied` for a folder or file that others can change, `.damaged`, `.io`.
+  package static func read(_ vault: VaultSalt, _ address: String, in pins: FilePath) throws(StoreError) -> SyncRecord? {
+    guard let folder = try TrustedPath.privateFolder(pins) else { return nil }
+    guard let found = try read(folder.appending(name(vault, address))) else { return nil }
+    guard found.vault == vault, found.address == address else { throw damaged("it is of another remote", pins) }
+    return found
+  }
+
+  /// The vault's remotes, by address.
+  package static func all(of vault: VaultSalt, in pins: FilePath) throws(StoreError) -> [SyncRecord] {
+    guard let folder = try TrustedPath.privateFolder(pins) else { return [] }
+    let names: [String]
+    do { names = try FileManager.default.contentsOfDirectory(atPath: folder.string) } catch {
+      throw StoreError(.io(EIO), "the folder of pins cannot be listed", place: folder.string, cure: "check it", underlying: error)
+    }
+    let all = try names.filter { $0.hasPrefix(prefix) }.map { (name) throws(StoreError) in try read(folder.appending(name)) }
+    return all.compactMap(\.self).filter { $0.vault == vault }.sorted { $0.address < $1.address }
+  }
+
+  /// Atomic and durable. The caller holds the vault's turn to sync, so that no other one writes it.
+  package func write(in pins: FilePath) throws(StoreError) {
+    guard address.utf8.count <= Self.longestAddress, seen.marks.count <= VaultState.mostReplicas else {
+      throw StoreError(
+        .tooLarge(limit: VaultState.mostReplicas), "the remote's address or its \(seen.marks.count) machines are too many bytes",
+        place: address, cure: "begin the remote anew from this vault")
+    }
+    let file = try TrustedPath.makePrivateFolder(pins).appending(Self.name(vault, address))
+    let draft = try Draft(beside: file)
+    try AtomicFile(file, draft: draft.path).replace(with: encoded().span.bytes, mode: 0o600)
+  }
+
+  /// Forgets the remote: its next sync is a first one.
+  package func remove(in pins: FilePath) throws(StoreError) {
+    guard let folder = try TrustedPath.privateFolder(pins) else { return }
+    let file = folder.appending(Self.name(vault, address))
+    let code = file.withPlatformString { unlink($0) == 0 ? 0 : errno }
+    guard code == 0 || code == ENOENT else { throw StoreError(errno: code, "remove the memory of a remote", place: file) }
+    try AtomicFile.synchronizeFolder(of: file, SystemCalls())
+  }
+
+  private static func read(_ file: FilePath) throws(StoreError) -> SyncRecord? {
+    guard try TrustedPath.privateFile(file) != nil else { return nil }
+    let calls = SystemCalls()
+    let descriptor = calls.open(file.string, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0)
+    guard descriptor >= 0 else { throw StoreError(errno: -descriptor, "open the memory of a remote", place: file) }
+    defer { close(descriptor) }
+    // One byte more than a valid file has.
+    return try withUnsafeTemporaryAllocation(byteCount: largest + 1, alignment: 8) { (bytes) throws(StoreError) in
+      let count = calls.read(descriptor, bytes, 0)
+      guard count >= 0 else { throw StoreError(errno: Int32(-count), "read the memory of a remote", place: file) }
+      do throws(FormatError) { return try SyncRecord(decoding: UnsafeRawBufferPointer(rebasing: bytes[..<count])) } catch {
+        guard case .damaged(_, let why) = error else { throw error.storeError(place: file.string) }
+        throw damaged(why, file)
+      }
+    }
+  }
+
+  private static func damaged(_ why: String, _ place: FilePath) -> StoreError {
+    StoreError(
+      .damaged, "what this machine remembers of a remote is unreadable, so an older copy there would not be noticed: \(why)",
+      place: place.string, cure: "check that the remote has the newest items, then forget it and sync as if for the first time")
+  }
+
+  /// An address may be too long for a file name.
+  private static func name(_ vault: VaultSalt, _ address: String) -> String {
+    prefix + Hex.text(PlainHash.digest(vault.bytes + address.utf8).bytes.prefix(16))
+  }
+}
