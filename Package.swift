@@ -283,6 +283,8 @@ let package = Package(
         "CofferSync", "CofferVault", "CofferVaultFormat", "CofferVaultRows", "CofferPlatform", "CofferStorage", "CofferMemory",
         "CofferTestSupport", systemPackage,
       ],
+      // Programs of Python's.
+      exclude: ["Servers"],
       swiftSettings: strict),
     // Compiles programs that must not compile, against the modules of this build.
     .testTarget(

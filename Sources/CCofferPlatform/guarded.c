@@ -6,6 +6,7 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -17,14 +18,30 @@ extern char **environ;
 
 // Between fork(2) and execve(2), and in the guard, which never calls execve(2): only calls that signal-safety(7) lists.
 
-static void become(const char *path, char *const *argv, char *const *envp, int input, int output, int report) {
+struct streams {
+  int input, output, errors;
+};
+
+// Never raises a limit of this process's.
+static int limit_files(uint64_t largest) {
+  struct rlimit limit;
+  if (largest == 0) return 0;
+  if (getrlimit(RLIMIT_FSIZE, &limit) != 0) return -1;
+  if (limit.rlim_cur > largest) limit.rlim_cur = largest;
+  if (limit.rlim_max > largest) limit.rlim_max = largest;
+  return setrlimit(RLIMIT_FSIZE, &limit);
+}
+
+static void become(const char *path, char *const *argv, char *const *envp, struct streams streams, uint64_t largest, int report) {
   sigset_t none;
   sigemptyset(&none);
   signal(SIGPIPE, SIG_DFL);
   signal(SIGXFSZ, SIG_DFL);
   sigprocmask(SIG_SETMASK, &none, NULL);
-  if (input < 0) input = open("/dev/null", O_RDONLY);
-  if (input >= 0 && dup2(input, STDIN_FILENO) >= 0 && dup2(output, STDOUT_FILENO) >= 0) {
+  int input = streams.input < 0 ? open("/dev/null", O_RDONLY) : streams.input;
+  if (input >= 0 && dup2(input, STDIN_FILENO) >= 0 && dup2(streams.output, STDOUT_FILENO) >= 0
+      && (streams.errors < 0 || dup2(streams.errors, STDERR_FILENO) >= 0)
+      && limit_files(largest) == 0) {
     environ = (char **)envp;
     execvp(path, argv);
   }
@@ -67,19 +84,21 @@ static char **copied(char *const *texts) {
   return copies;
 }
 
-static pid_t spawn_guarded(const char *path, char *const *argv, char *const *envp, int input, int output);
+static pid_t spawn_guarded(const char *path, char *const *argv, char *const *envp, struct streams streams, uint64_t largest);
 
-pid_t coffer_spawn_guarded(const char *path, char *const *argv, char *const *envp, int input, int output) {
+pid_t coffer_spawn_guarded(
+    const char *path, char *const *argv, char *const *envp, int input, int output, int errors, uint64_t largest) {
   char **environment = copied(envp);
   if (!environment) return -1;
-  pid_t guarding = spawn_guarded(path, argv, environment, input, output);
+  struct streams streams = {input, output, errors};
+  pid_t guarding = spawn_guarded(path, argv, environment, streams, largest);
   int code = errno;
   release(environment);
   errno = code;
   return guarding;
 }
 
-static pid_t spawn_guarded(const char *path, char *const *argv, char *const *envp, int input, int output) {
+static pid_t spawn_guarded(const char *path, char *const *argv, char *const *envp, struct streams streams, uint64_t largest) {
   int report[2];
   if (pipe(report) != 0) return -1;
   for (int end = 0; end < 2; end++) fcntl(report[end], F_SETFD, FD_CLOEXEC);
@@ -97,7 +116,7 @@ static pid_t spawn_guarded(const char *path, char *const *argv, char *const *env
     prctl(PR_SET_PDEATHSIG, SIGTERM, 0, 0, 0);
 #endif
     pid_t program = fork();
-    if (program == 0) become(path, argv, envp, input, output, report[1]);
+    if (program == 0) become(path, argv, envp, streams, largest, report[1]);
     if (program < 0) {
       int code = errno;
       while (write(report[1], &code, sizeof code) < 0 && errno == EINTR) {}

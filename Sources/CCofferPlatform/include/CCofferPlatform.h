@@ -96,11 +96,13 @@ void coffer_close_from(int first);
 /// POSIX_SPAWN_SETSID: the child of posix_spawn(3) begins a session.
 int coffer_spawn_new_session(void);
 
-/// Starts `path`, searched on PATH, in its own session, with `input` (below 0: nothing) and `output` as standard streams. A
-/// guard process leads the session and ends like the program; if this process dies, even of SIGKILL, it ends the whole
+/// Starts `path`, searched on the PATH of `envp`, in its own session, with `input` (below 0: nothing), `output` and `errors`
+/// (below 0: this process's) as standard streams. None of its files may grow beyond `largest` bytes (0: no limit of its own).
+/// A guard process leads the session and ends like the program; if this process dies, even of SIGKILL, it ends the whole
 /// session. Returns the guard's id; -1 with errno if the program cannot be started. The environment is copied to ordinary
 /// memory: it holds no secret.
-pid_t coffer_spawn_guarded(const char *path, char *const *argv, char *const *envp, int input, int output);
+pid_t coffer_spawn_guarded(
+    const char *path, char *const *argv, char *const *envp, int input, int output, int errors, uint64_t largest);
 
 /// Starts a detached thread with a stack of `stack` bytes, which calls `body(work)`. Returns an errno, as pthread_create
 /// does. In C, because several modules that include pthread.h make `pthread_attr_t` ambiguous in Swift.

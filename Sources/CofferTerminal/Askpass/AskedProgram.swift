@@ -35,7 +35,7 @@ final class AskedProgram {
     try environment.set("COFFER_ASKPASS", "")
     try environment.set("SSH_ASKPASS_REQUIRE", "never")
     let child = CStrings.lend(([path] + words).map { ByteWord($0) }) { argv in
-      environment.lend { coffer_spawn_guarded(path, argv, $0, input ?? -1, output) }
+      environment.lend { coffer_spawn_guarded(path, argv, $0, input ?? -1, output, -1, 0) }
     }
     guard child > 0 else { throw Askpass.noAnswer(path, "it cannot be started: \(String(cString: strerror(errno)))") }
     return child

@@ -1,14 +1,14 @@
-package import Coffer
-internal import CofferPlatform
+internal import SystemPackage
 
 extension sigset_t {
-  init(_ signals: [Int32]) {
+  package init(_ signals: [Int32]) {
     self.init()
     sigemptyset(&self)
     for signal in signals { sigaddset(&self, signal) }
   }
 }
 
+/// How a child of this process ended.
 package enum Ending: Equatable {
   case exited(Int32)
   case killed(Int32)

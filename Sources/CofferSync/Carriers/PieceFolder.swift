@@ -1,0 +1,60 @@
+package import CofferPlatform
+package import SystemPackage
+
+/// Files of pieces under their names in a folder of this machine, which nobody else can enter.
+package struct PieceFolder: Sendable {
+  package let path: FilePath
+
+  /// Makes what is missing of it.
+  ///
+  /// - Throws: ``StoreError`` `.denied` for a folder that others can enter, `.readOnly`, `.noSpace`, `.io`.
+  package init(_ folder: FilePath) throws(StoreError) {
+    path = try TrustedPath.makePrivateFolder(folder)
+    for part in ["h", "o"] { _ = try TrustedPath.makePrivateFolder(path.appending(part)) }
+  }
+
+  package func path(of name: PieceName) -> FilePath { path.appending(name.description) }
+
+  /// The bytes of a file; nil if there is none of at most the limit of its name.
+  package func read(_ name: PieceName) throws(StoreError) -> [UInt8]? { try Self.read(path(of: name), limit: name.limit) }
+
+  /// Whether there is a file of at most the limit of its name.
+  func has(_ name: PieceName) throws(StoreError) -> Bool {
+    guard let status = try FileStatus(ofLinkAt: path(of: name)) else { return false }
+    return status.isRegular && status.size <= name.limit
+  }
+
+  /// Not durable: it can be brought again.
+  package func write(_ bytes: [UInt8], as name: PieceName) throws(StoreError) { try Self.write(bytes, to: path(of: name)) }
+
+  static func write(_ bytes: [UInt8], to path: FilePath) throws(StoreError) {
+    do {
+      let options: FileDescriptor.OpenOptions = [.create, .truncate, .noFollow, .closeOnExec]
+      let file = try FileDescriptor.open(path, .writeOnly, options: options, permissions: .ownerReadWrite)
+      _ = try file.closeAfter { try file.writeAll(bytes) }
+    } catch { throw failure(error, "write the file", path) }
+  }
+
+  /// Follows no link in place of the file, and waits for no pipe. Nil for nothing, for a file that is none, and for one above
+  /// `limit`.
+  static func read(_ path: FilePath, limit: Int) throws(StoreError) -> [UInt8]? {
+    do {
+      let file = try FileDescriptor.open(path, .readOnly, options: [.noFollow, .nonBlocking, .closeOnExec])
+      return try file.closeAfter {
+        let status = try FileStatus(of: file.rawValue, place: path)
+        guard status.isRegular, status.size <= limit else { return nil }
+        return try [UInt8](unsafeUninitializedCapacity: status.size) { buffer, count in
+          count = try file.fill(UnsafeMutableRawBufferPointer(buffer))
+        }
+      }
+    } catch {
+      let absent: [Errno] = [.noSuchFileOrDirectory, .notDirectory, .tooManySymbolicLinkLevels]
+      if let errno = error as? Errno, absent.contains(errno) { return nil }
+      throw failure(error, "read the file", path)
+    }
+  }
+
+  private static func failure(_ error: any Error, _ doing: String, _ path: FilePath) -> StoreError {
+    error as? StoreError ?? StoreError(errno: (error as? Errno)?.rawValue ?? EIO, doing, place: path)
+  }
+}

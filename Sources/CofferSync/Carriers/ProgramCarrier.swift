@@ -1,0 +1,113 @@
+package import CofferPlatform
+internal import CofferVaultFormat
+package import SystemPackage
+
+/// rclone, or a program of the user's, which carries files under their names.
+///
+/// A program of the user's gets `list`, which prints all names, `get LIST DIR`, `put LIST DIR` or `delete LIST`. The file LIST
+/// has a name on each line, such as `o/HASH`, which is the file's path below DIR too. Names that are not there are no fault.
+/// The program ends with status 0, with 75 if its remote cannot be reached now, or with another after a line of errors. What
+/// it put is whole and durable then.
+package struct ProgramCarrier: Carrier {
+  /// Nil for a program of the user's.
+  private let remote: String?
+  private let program: CarrierProgram
+
+  /// - Parameters:
+  ///   - remote: in rclone's words, `REMOTE:PATH`.
+  ///   - folder: a private folder, for the lists of names.
+  ///   - settings: variables, `NAME=value`.
+  package init(rclone remote: String, folder: FilePath, settings: [String] = []) throws(StoreError) {
+    let folder = try TrustedPath.makePrivateFolder(folder)
+    // Where rclone's configuration and credentials are.
+    program = CarrierProgram(path: "rclone", folder: folder, settings: settings, inherited: ["RCLONE_", "AWS_"])
+    self.remote = remote
+  }
+
+  /// - Parameters:
+  ///   - path: a path, or a name on PATH.
+  ///   - folder: a private folder, for the lists of names.
+  package init(command path: String, folder: FilePath, patience: Duration = .seconds(1_800)) throws(StoreError) {
+    program = try CarrierProgram(path: path, folder: TrustedPath.makePrivateFolder(folder), patience: patience)
+    remote = nil
+  }
+
+  package func heads() throws(StoreError) -> PieceListing {
+    var listing = try list("h")
+    // A program lists all.
+    listing.names.removeAll { if case .group = $0 { true } else { false } }
+    return listing
+  }
+
+  package func names() throws(StoreError) -> PieceListing { try list(nil) }
+
+  private func list(_ part: String?) throws(StoreError) -> PieceListing {
+    var listing = PieceListing()
+    // A name has 67 bytes, and 20 more of a generation.
+    let limit = 96 * PieceListing.limit
+    guard let remote else {
+      let answer = try program.run(["list"], limit: limit)
+      try check(answer, "list the files")
+      for line in answer.lines { try listing.add(line, at: program.path) }
+      return listing
+    }
+    let path = part.map { remote.hasSuffix(":") || remote.hasSuffix("/") ? remote + $0 : "\(remote)/\($0)" } ?? remote
+    let answer = try program.run(["lsf", "-R", "--max-depth=2", "--files-only"] + Self.always + ["--", path], limit: limit)
+    // No folder is one without files.
+    guard answer.status != 3 else { return listing }
+    try check(answer, "list the files")
+    for line in answer.lines { try listing.add((part.map { "\($0)/" } ?? "") + line, at: remote) }
+    return listing
+  }
+
+  package func get(_ names: [PieceName], into folder: PieceFolder) throws(StoreError) -> [PieceName] {
+    try run("get", names, folder)
+    var missing: [PieceName] = []
+    for name in names where try !folder.has(name) { missing.append(name) }
+    return missing
+  }
+
+  package func put(
+    _ groups: [PieceName], _ head: HeadName, from folder: PieceFolder, over heads: [HeadName], anew: Bool
+  ) throws(StoreError) -> Bool {
+    for names in [groups, [.head(head)]] {
+      for name in names where try !folder.has(name) { throw .incomplete(name, folder) }
+      try run("put", names, folder)
+    }
+    return true
+  }
+
+  /// Heads first: a head without its groups would look damaged.
+  package func remove(_ names: [PieceName]) throws(StoreError) {
+    let heads = names.filter { if case .head = $0 { true } else { false } }
+    for names in [heads, names.filter { !heads.contains($0) }] { try run("delete", names, nil) }
+  }
+
+  private func run(_ verb: String, _ names: [PieceName], _ pieces: PieceFolder?) throws(StoreError) {
+    guard !names.isEmpty else { return }
+    let list = program.folder.appending("list")
+    try PieceFolder.write(Array(names.map { "\($0)\n" }.joined().utf8), to: list)
+    try check(try program.run(words(verb, list.string, pieces?.path.string)), "\(verb) files")
+  }
+
+  private func words(_ verb: String, _ list: String, _ folder: String?) -> [String] {
+    guard let remote else { return [verb, list] + (folder.map { [$0] } ?? []) }
+    let always = ["--files-from-raw", list] + Self.always
+    guard let folder else { return ["delete"] + always + ["--", remote] }
+    // Equal sizes are equal files: hashes are names. A file of another size is the rest of an upload, and is replaced.
+    return ["copy", "--size-only", "--no-traverse"] + always + ["--"] + (verb == "get" ? [remote, folder] : [folder, remote])
+  }
+
+  /// Messages without times, no question, and an end of waiting for a network that is gone.
+  private static let always = [
+    "--log-format=", "--ask-password=false", "--stats=0", "--contimeout=15s", "--timeout=60s", "--retries=2",
+    "--low-level-retries=3",
+  ]
+
+  private func check(_ answer: CarrierProgram.Answer, _ doing: String) throws(StoreError) {
+    guard answer.status != 0 else { return }
+    // 75 of sysexits.h, and rclone's 5, say so: try again.
+    let isLater = answer.status == (remote == nil ? 75 : 5)
+    throw answer.failure(doing, place: remote ?? program.path, otherwise: isLater ? .unreachable : .refused)
+  }
+}
