@@ -12,32 +12,42 @@ package struct SyncRecord: Hashable, Sendable {
   package let address: String
   package var key: EpochMark
   package var seen: VersionVector
+  /// The vault's commit and the heads there at the end of the last sync: with both as they were, nothing is to be done.
+  package var commit: CommitID
+  package var heads: [HeadName]
 
   package static let longestAddress = 4096
-  package static let largest = 8 + 16 + 8 + 32 + 2 + longestAddress + 2 + VaultState.mostReplicas * 40 + 32
+  /// Heads of machines that put at once; more are looked at each time.
+  private static let mostHeads = 64
+  package static let largest = fixedBytes + longestAddress + VaultState.mostReplicas * 40 + mostHeads * 40
+  private static let fixedBytes = 8 + 16 + 8 + 32 + 2 + 2 + 16 + 2 + 32
   private static let magic: StaticString = "COFFERY1"
   private static let part = "memory of a remote"
   private static let prefix = "sy-"
 
-  package init(vault: VaultSalt, address: String, key: EpochMark, seen: VersionVector) {
-    (self.vault, self.address, self.key, self.seen) = (vault, address, key, seen)
+  package init(
+    vault: VaultSalt, address: String, key: EpochMark, seen: VersionVector, commit: CommitID, heads: [HeadName]
+  ) {
+    (self.vault, self.address, self.key, self.seen, self.commit) = (vault, address, key, seen, commit)
+    self.heads = heads.count > Self.mostHeads ? [] : heads
   }
 
   // MARK: Bytes
 
   package func encoded() -> [UInt8] {
-    let replicas = seen.replicas
-    let content = ByteWriter.bytes(8 + 16 + 8 + 32 + 2 + address.utf8.count + 2 + replicas.count * 40) { out in
+    let count = Self.fixedBytes - 32 + address.utf8.count + seen.byteCount - 2 + heads.count * 40
+    let content = ByteWriter.bytes(count) { out in
       out.write(Self.magic)
       out.write(vault)
       out.write(key.epoch)
       out.write(key.mark)
       out.write(short: address)
-      out.write(UInt16(truncatingIfNeeded: replicas.count))
-      for replica in replicas {
-        out.write(replica.id)
-        out.write(replica.generation)
-        out.write(replica.commit)
+      seen.write(to: &out)
+      out.write(commit)
+      out.write(UInt16(truncatingIfNeeded: heads.count))
+      for head in heads {
+        out.write(head.generation)
+        out.write(head.hash)
       }
     }
     return content + PlainHash.digest(content).bytes
@@ -51,22 +61,18 @@ package struct SyncRecord: Hashable, Sendable {
       throw .damaged(Self.part, "its checksum does not fit")
     }
     self = try FormatError.reading(content, of: Self.part) { (reader) throws(FormatError) in
-      guard try reader.take(8).elementsEqual(UnsafeRawBufferPointer(start: Self.magic.utf8Start, count: 8)) else {
-        throw reader.damaged("it does not begin as one does")
-      }
+      try reader.expect(Self.magic)
       let vault = try reader.block16(VaultSalt.self)
       let key = EpochMark(epoch: try reader.counter("epoch", atLeast: 1), mark: try reader.block32())
       let address = try reader.text(limit: Self.longestAddress, "address")
-      var replicas: [VaultState.Replica] = []
-      let count = try reader.number(UInt16.self)
-      guard count <= VaultState.mostReplicas else { throw reader.damaged("it has \(count) machines") }
-      for _ in 0..<count {
-        let replica = VaultState.Replica(
-          id: try reader.block16(), generation: try reader.counter("generation", atLeast: 1), commit: try reader.block16())
-        if let last = replicas.last, last.id >= replica.id { throw reader.damaged("its machines are not in order") }
-        replicas.append(replica)
+      let seen = try VersionVector(from: &reader)
+      let commit = try reader.block16(CommitID.self)
+      var heads: [HeadName] = []
+      for _ in 0..<(try reader.number(UInt16.self)) {
+        heads.append(HeadName(generation: try reader.counter("generation", atLeast: 1), hash: try reader.block32()))
       }
-      return SyncRecord(vault: vault, address: address, key: key, seen: VersionVector(replicas))
+      return SyncRecord(
+        vault: vault, address: address, key: key, seen: seen, commit: commit, heads: heads)
     }
   }
 

@@ -41,4 +41,33 @@ package struct VersionVector: Hashable, Sendable {
   }
 
   package mutating func note(_ mark: PinRecord.Mark, of machine: ReplicaID) { marks[machine] = mark }
+
+  // MARK: Bytes
+
+  package var byteCount: Int { 2 + marks.count * 40 }
+
+  /// The number of machines, then of each, ascending by id, its id, generation and commit.
+  package func write(to out: inout ByteWriter) {
+    out.write(UInt16(truncatingIfNeeded: marks.count))
+    for replica in replicas {
+      out.write(replica.id)
+      out.write(replica.generation)
+      out.write(replica.commit)
+    }
+  }
+
+  /// - Throws: ``FormatError/damaged(_:_:)``.
+  package init(from reader: inout ByteReader) throws(FormatError) {
+    marks = [:]
+    let count = try reader.number(UInt16.self)
+    guard count <= VaultState.mostReplicas else { throw reader.damaged("it has \(count) machines") }
+    var last: ReplicaID?
+    for _ in 0..<count {
+      let id = try reader.block16(ReplicaID.self)
+      if let last, last >= id { throw reader.damaged("its machines are not in order") }
+      marks[id] = PinRecord.Mark(
+        generation: try reader.counter("generation", atLeast: 1), commit: try reader.block16())
+      last = id
+    }
+  }
 }

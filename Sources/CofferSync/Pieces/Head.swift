@@ -52,9 +52,7 @@ package struct Head: Hashable, Sendable {
   package init(decoding bytes: UnsafeRawBufferPointer) throws(FormatError) {
     guard bytes.count <= Self.largest else { throw .damaged(Self.part, "it has more than \(Self.largest) bytes") }
     let (groupCount, header, state, groups) = try FormatError.reading(bytes, of: Self.part) { (reader) throws(FormatError) in
-      guard try reader.take(8).elementsEqual(UnsafeRawBufferPointer(start: Self.magic.utf8Start, count: 8)) else {
-        throw reader.damaged("it does not begin as a head does")
-      }
+      try reader.expect(Self.magic)
       let count = Int(try reader.number(UInt16.self))
       guard count.nonzeroBitCount == 1, count <= Self.mostGroups else { throw reader.damaged("it has \(count) groups") }
       let header = [UInt8](try reader.prefixed(limit: RowLimits.headerBytes.upperBound, "header"))

@@ -40,6 +40,26 @@ package struct CommittedRows {
     }
   }
 
+  /// The bytes of the header.
+  package func header() throws(StoreError) -> [UInt8] {
+    var header: [UInt8]?
+    for copy in [HeaderCopy.first, .second] where header == nil {
+      try view.database.lendHeader(copy) { (bytes) throws(StoreError) in
+        if PlainHash.digest(bytes) == view.headerDigest { header = [UInt8](bytes) }
+      }
+    }
+    guard let header else { throw StoredParts.missing("header", view.database) }
+    return header
+  }
+
+  /// The base of a merge that agrees on these rows.
+  ///
+  /// - Parameter previous: an earlier base; its pairs that did not change are not read again.
+  package func mergeBase(_ key: MergeKey, from previous: MergeBase?) throws(StoreError) -> MergeBase {
+    var none = Change()
+    return try MergeBase(of: ItemTable(view: view).whole, key, from: previous, &none)
+  }
+
   /// The bytes of the header, and of a state for a head with these rows and an empty log.
   ///
   /// - Parameters:
@@ -49,17 +69,10 @@ package struct CommittedRows {
     generation: UInt64, commit: CommitID, replicas: [VaultState.Replica]
   ) throws(StoreError) -> (header: [UInt8], state: [UInt8]) {
     precondition(replicas.contains { $0.generation == generation && $0.commit == commit }, "a head is in its own vector")
-    var header: [UInt8]?
-    for copy in [HeaderCopy.first, .second] where header == nil {
-      try view.database.lendHeader(copy) { (bytes) throws(StoreError) in
-        if PlainHash.digest(bytes) == view.headerDigest { header = [UInt8](bytes) }
-      }
-    }
-    guard let header else { throw StoredParts.missing("header", view.database) }
     let state = VaultState(
       generation: generation, commit: commit, root: view.tree.root, counts: view.state.counts, time: view.now, logSequence: 0,
       logHead: .zero, replicas: replicas)
-    return (header, state.sealed(epoch: view.header.epoch, header: view.headerDigest, keys: view.keys))
+    return (try header(), state.sealed(epoch: view.header.epoch, header: view.headerDigest, keys: view.keys))
   }
 }
 

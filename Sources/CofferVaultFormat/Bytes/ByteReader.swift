@@ -80,6 +80,14 @@ package struct ByteReader {
     do { return String(copying: try UTF8Span(validating: bytes.span)) } catch { throw damaged("its \(field) is not UTF-8") }
   }
 
+  /// Takes the bytes that each thing of this kind begins with.
+  package mutating func expect(_ magic: StaticString) throws(FormatError) {
+    let found = try take(magic.utf8CodeUnitCount)
+    guard found.elementsEqual(UnsafeRawBufferPointer(start: magic.utf8Start, count: found.count)) else {
+      throw damaged("it begins with other bytes")
+    }
+  }
+
   /// Trailing bytes would be a second encoding of the same content.
   package func end() throws(FormatError) {
     guard remaining == 0 else { throw damaged("\(remaining) bytes follow its end") }

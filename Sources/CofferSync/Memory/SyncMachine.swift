@@ -1,0 +1,46 @@
+internal import CofferMemory
+internal import CofferPlatform
+internal import CofferStorage
+internal import CofferVault
+internal import CofferVaultFormat
+
+/// This machine among those that sync a vault: its item `coffer.sync/MACHINE` has its name, and the key of its bases.
+///
+/// The key is in the vault, so that the bases tell nothing to a reader of the file alone.
+enum SyncMachine {
+  private static let keyBytes = 32
+
+  static func item(of machine: ReplicaID) -> ItemName {
+    ItemName(sealed: ItemName.syncedMachines, machine.description)
+  }
+
+  /// The key of the bases; nil if the machine has no item yet.
+  static func key(of machine: ReplicaID, in vault: borrowing UnlockedVault) throws(StoreError) -> MergeKey? {
+    do throws(StoreError) {
+      return try vault.withKey(item(of: machine)) { (key, _) throws(StoreError) in
+        do throws(SecretMemoryError) { return MergeKey(try key.duplicate()) } catch { throw StoreError(memory: error) }
+      }
+    } catch {
+      guard error.kind == .notFound else { throw error }
+      return nil
+    }
+  }
+
+  /// - Parameter name: for people, on other machines.
+  static func make(_ machine: ReplicaID, named name: String, in vault: borrowing UnlockedVault) throws(StoreError) {
+    let key: SecretBytes
+    do throws(SecretMemoryError) { key = try SecretBytes.random(keyBytes) } catch { throw StoreError(memory: error) }
+    let metadata = ItemMetadata(label: name, attributes: [ItemMetadata.use: ItemMetadata.useOnly])
+    try vault.changeInternal(.set(SecretForm(key, metadata: metadata), for: item(of: machine), if: .absent, keeping: 0))
+  }
+
+  /// The name that a machine gave itself; nil if the vault has none.
+  static func name(of machine: ReplicaID, in vault: borrowing UnlockedVault) throws(StoreError) -> String? {
+    do throws(StoreError) {
+      return try vault.withKey(item(of: machine)) { (_, item) in item.metadata.label }
+    } catch {
+      guard error.kind == .notFound || error.kind == .refused else { throw error }
+      return nil
+    }
+  }
+}

@@ -1,0 +1,60 @@
+public import CofferPlatform
+public import CofferVault
+public import FoundationEssentials
+
+/// How a sync is done.
+public struct SyncOptions: Sendable {
+  /// This machine's name, for people at others.
+  public var machine: String
+  /// Takes what lies there although this machine has seen more, as after a remote was lost or replaced on purpose.
+  public var accepts = false
+  /// Whether to remove at once what later heads have replaced.
+  public var compacts = false
+  /// Until when an item deleted elsewhere can be restored here; nil removes it for good.
+  public var keptUntil: Date? = .distantFuture
+
+  /// The usual way: nothing is accepted that this machine would refuse.
+  public init(machine: String) { self.machine = machine }
+}
+
+/// What a sync did, or would do.
+public struct SyncReport: Sendable, Equatable {
+  /// A machine that puts to the remote.
+  public struct Machine: Sendable, Equatable {
+    /// Its id in hexadecimal.
+    public let id: String
+    /// The name that it gave itself; nil if the vault has none.
+    public let name: String?
+    /// The generation of its last put.
+    public let generation: UInt64
+    /// When that was, as its clock told; nil if no head there is of it.
+    public let put: Date?
+    /// Whether it is this one.
+    public let isThis: Bool
+  }
+
+  /// What was taken over from a head.
+  public struct Taken: Sendable, Equatable {
+    /// The name of the machine that put the head.
+    public let machine: String
+    /// The changes.
+    public let changes: MergeReport
+  }
+
+  /// The remote, as it is remembered.
+  public internal(set) var remote: String
+  /// In the order in which they were merged.
+  public internal(set) var taken: [Taken] = []
+  /// The generation that was put; nil if nothing had to be.
+  public internal(set) var put: UInt64?
+  /// The number of this vault's items, after the sync.
+  public internal(set) var items = 0
+  /// All that put to the remote, the latest first.
+  public internal(set) var machines: [Machine] = []
+  /// The number of heads under an older key. They were passed over: their machines follow at their next sync.
+  public internal(set) var passedOver = 0
+  /// The number of files there that are none of Coffer's.
+  public internal(set) var strangers = 0
+
+  init(remote: String) { self.remote = remote }
+}

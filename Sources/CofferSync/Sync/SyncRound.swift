@@ -1,0 +1,255 @@
+internal import CofferMemory
+internal import CofferPlatform
+internal import CofferStorage
+internal import CofferVault
+internal import CofferVaultFormat
+internal import CofferVaultRows
+internal import FoundationEssentials
+internal import SystemPackage
+
+/// One look at the remote, a merge of each head that is new here, and one put.
+struct SyncRound {
+  private let options: SyncOptions
+  private let remote: String
+  private let pins: FilePath
+  private let folder: PieceFolder
+  private let carrier: any Carrier
+  private let salt: VaultSalt
+  /// Its form, as `HeadVault` names it in errors.
+  private var place: VaultPlace { .mirror(FilePath(remote)) }
+
+  init(
+    _ name: RemoteName, _ vault: VaultID, pins: FilePath, caches: FilePath, _ options: SyncOptions
+  ) throws(StoreError) {
+    guard let salt = VaultSalt(vault.bytes) else { preconditionFailure("a vault's id has 16 bytes") }
+    self.salt = salt
+    remote = name.text
+    self.pins = pins
+    self.options = options
+    let hash = Hex.text(PlainHash.digest(salt.bytes + name.text.utf8).bytes.prefix(16))
+    let cache = try TrustedPath.makePrivateFolder(caches.appending("sync").appending(hash))
+    folder = try PieceFolder(cache.appending("pieces"))
+    carrier = try name.carrier(folder: cache.appending("carrier")) { (bytes) throws(StoreError) in
+      try SyncRound.head(bytes, name.text).groups.map { ($0.number, $0.hash) }
+    }
+  }
+
+  /// A head that lies there, with its verified state.
+  private struct Found {
+    let head: Head
+    let key: EpochMark
+    let state: VaultState
+    let vector: VersionVector
+    /// The machine that put it.
+    let machine: ReplicaID
+  }
+
+  /// Nil if another machine put a head meanwhile.
+  func run(_ vault: borrowing UnlockedVault) throws(StoreError) -> SyncReport? {
+    let listing = try carrier.heads()
+    let memory = try SyncRecord.read(salt, remote, in: pins)
+    var report = SyncReport(remote: remote)
+    report.strangers = listing.strangers
+    if listing.heads.isEmpty, memory != nil, !options.accepts {
+      throw rolledBack("nothing lies there, and machines have put something before")
+    }
+    let commit = try HeadVault.read(vault) { $0.state.commit }
+    if let memory, memory.commit == commit, Set(memory.heads) == Set(listing.heads) { return report }
+    let heads = try found(listing.heads, by: vault, &report)
+    let joint = try joint(heads)
+    if let memory, !options.accepts, let lost = memory.seen.lacking(in: joint).first {
+      throw rolledBack(try missing(lost, memory.seen, in: vault))
+    }
+    let newest = heads.filter { head in !heads.contains { $0.vector.dominates(head.vector) } }
+      .sorted { $0.head.name < $1.head.name }
+    var bases = try Bases.read(salt, in: pins, for: vault)
+    let key = try key(of: bases.machine, in: vault)
+    for head in newest where !head.vector.isCovered(by: bases.known) { try take(head, into: vault, key, &bases, &report) }
+    return try put(vault, over: newest, joint, listing, key, &bases, &report)
+  }
+
+  // MARK: What lies there
+
+  private func found(
+    _ names: [HeadName], by vault: borrowing UnlockedVault, _ report: inout SyncReport
+  ) throws(StoreError) -> [Found] {
+    // Each costs a header's decryption: 1 024 of them take a second.
+    guard names.count <= Self.mostHeads else {
+      throw StoreError(
+        .tooLarge(limit: Self.mostHeads), "\(names.count) heads lie there", place: remote,
+        cure: "remove the oldest ones, or begin the remote anew")
+    }
+    try bring(names.map { .head($0) })
+    var found: [Found] = []
+    for name in names {
+      guard let bytes = try folder.read(.head(name)) else { throw incomplete("a head is missing there") }
+      let head = try Self.head(bytes, remote)
+      guard head.name == name else { throw incomplete("a head there is cut short") }
+      let rows = SealedPieces(head, at: remote) { (_) throws(StoreError) in [] }
+      guard let outline = try HeadVault.outline(rows, of: vault) else {
+        report.passedOver += 1
+        continue
+      }
+      let vector = VersionVector(outline.state.replicas)
+      guard let own = outline.state.replicas.first(where: { $0.commit == outline.state.commit }) else {
+        throw StoreError(.damaged, "a head there is of no machine", place: remote, cure: "begin the remote anew")
+      }
+      found.append(Found(head: head, key: outline.key, state: outline.state, vector: vector, machine: own.id))
+    }
+    return found
+  }
+
+  private static let mostHeads = 1_024
+
+  private static func head(_ bytes: [UInt8], _ remote: String) throws(StoreError) -> Head {
+    do throws(FormatError) {
+      return try bytes.span.bytes.withUnsafeBytes { (bytes) throws(FormatError) in try Head(decoding: bytes) }
+    } catch { throw error.storeError(place: remote) }
+  }
+
+  /// Brings the pieces that are not in the cache.
+  private func bring(_ names: [PieceName]) throws(StoreError) {
+    var wanted: [PieceName] = []
+    for name in names where try !folder.has(name) { wanted.append(name) }
+    guard !wanted.isEmpty else { return }
+    let missing = try carrier.get(wanted, into: folder)
+    guard missing.isEmpty else { throw incomplete("\(missing.count) of \(wanted.count) files are missing there") }
+  }
+
+  private func joint(_ heads: [Found]) throws(StoreError) -> VersionVector {
+    var joint = VersionVector()
+    for head in heads {
+      if let machine = joint.forks(with: head.vector).first {
+        throw StoreError(
+          .forked, "machine \(machine) has put two heads of one generation: it has a copy that works apart", place: remote,
+          cure: "let one of them forget the remote, and sync anew; nothing was changed")
+      }
+      joint.join(head.vector)
+    }
+    return joint
+  }
+
+  // MARK: Taking
+
+  /// This machine's, which is made before its first merge.
+  private func key(of machine: ReplicaID, in vault: borrowing UnlockedVault) throws(StoreError) -> MergeKey {
+    if let key = try SyncMachine.key(of: machine, in: vault) { return key }
+    try SyncMachine.make(machine, named: options.machine, in: vault)
+    guard let key = try SyncMachine.key(of: machine, in: vault) else {
+      throw StoreError(.conflict, "this machine's item was removed meanwhile", place: remote, cure: "try again")
+    }
+    return key
+  }
+
+  private func take(
+    _ head: Found, into vault: borrowing UnlockedVault, _ key: MergeKey, _ bases: inout Bases, _ report: inout SyncReport
+  ) throws(StoreError) {
+    try bring(head.head.groups.map { .group($0.hash) })
+    let (folder, remote) = (folder, remote)
+    let rows = SealedPieces(head.head, at: remote) { (hash) throws(StoreError) in
+      guard let bytes = try folder.read(.group(hash)) else {
+        throw StoreError(.unreachable, "a file is missing there", place: remote, cure: "try again later")
+      }
+      return bytes
+    }
+    let other = try HeadVault.open(rows, by: vault)
+    let machine = try SyncMachine.name(of: head.machine, in: other) ?? head.machine.description
+    let base = bases.base(of: head.vector)
+    var next = bases
+    // Noted before the commit, with its id: a merge that is made is a base for what follows, and one that is not never counts.
+    let changes = try vault.mergeHeads(key, keptUntil: options.keptUntil) { (merge) throws(StoreError) in
+      let changes = try merge.merge(other, since: base)
+      next.note(try other.mergeBase(key, from: base), head.vector, by: changes.isEmpty ? nil : merge.commit())
+      try next.write(in: pins)
+      return changes
+    }
+    bases = next
+    report.taken.append(SyncReport.Taken(machine: machine, changes: changes))
+  }
+
+  // MARK: Putting
+
+  private func put(
+    _ vault: borrowing UnlockedVault, over newest: [Found], _ joint: VersionVector, _ listing: PieceListing,
+    _ key: MergeKey, _ bases: inout Bases, _ report: inout SyncReport
+  ) throws(StoreError) -> SyncReport? {
+    report.items = try vault.count(ItemQuery())
+    let generation = (listing.heads.map(\.generation) + joint.marks.values.map(\.generation)).max() ?? 0
+    var vector = joint
+    vector.note(PinRecord.Mark(generation: generation + 1, commit: .random()), of: bases.machine)
+    let (own, next) = (vector, bases)
+    let cut = try HeadVault.read(vault) { (rows) throws(StoreError) in
+      try cut(rows, own, over: newest, key, next)
+    }
+    if let base = cut.base {
+      bases.note(base, cut.head == nil ? joint : vector)
+      // Before the put: a base that lies nowhere is never chosen, and a put whose answer is lost is no other's.
+      try bases.write(in: pins)
+    }
+    if let head = cut.head {
+      let isNewKey = newest.contains { $0.key != cut.key }
+      guard try carrier.put(cut.groups.map { .group($0) }, head.name, from: folder, over: listing.heads, anew: isNewKey)
+      else { return nil }
+      report.put = generation + 1
+    }
+    let heads = [cut.head?.name ?? newest.first?.head.name].compactMap(\.self)
+    try SyncRecord(
+      vault: salt, address: remote, key: cut.key, seen: cut.head == nil ? joint : vector, commit: cut.commit, heads: heads
+    ).write(in: pins)
+    return report
+  }
+
+  /// One commit of the vault, as it is put.
+  private struct Cut {
+    let key: EpochMark, commit: CommitID
+    /// Nil if the only head there has just these rows.
+    var head: Head?
+    /// Those that no head there has. They are in the cache, as is the head.
+    var groups: [Digest32] = []
+    let base: MergeBase?
+  }
+
+  private func cut(
+    _ rows: CommittedRows, _ vector: VersionVector, over newest: [Found], _ key: MergeKey, _ bases: Bases
+  ) throws(StoreError) -> Cut {
+    var cut = Cut(key: rows.key, commit: rows.state.commit, base: try rows.mergeBase(key, from: bases.newest))
+    if newest.count == 1, let only = newest.first, only.key == rows.key, only.state.root == rows.state.root,
+      try rows.header() == only.head.header
+    {
+      return cut
+    }
+    guard let mark = vector.marks[bases.machine] else { preconditionFailure("it has this machine's entry") }
+    let (folder, lent) = (folder, Lent())
+    let head = try GroupCutter(rows, since: newest.last?.head) { (hash, bytes) throws(StoreError) in
+      lent.hashes.append(hash)
+      try folder.write(bytes, as: .group(hash))
+    }
+    .head(generation: mark.generation, commit: mark.commit, replicas: vector.replicas)
+    try folder.write(head.encoded(), as: .head(head.name))
+    let named = Set(head.groups.map(\.hash))
+    (cut.head, cut.groups) = (head, lent.hashes.filter(named.contains))
+    return cut
+  }
+
+  private final class Lent { var hashes: [Digest32] = [] }
+
+  // MARK: Refusals
+
+  private func rolledBack(_ what: String) -> StoreError {
+    StoreError(
+      .rolledBack, what, place: remote,
+      cure: "find out who put older files there; to take what is there on purpose, accept it. Nothing was changed",
+      remedy: .acceptOlder)
+  }
+
+  private func missing(_ machine: ReplicaID, _ seen: VersionVector, in vault: borrowing UnlockedVault) throws(StoreError) -> String {
+    let name = try SyncMachine.name(of: machine, in: vault) ?? machine.description
+    return "\(name)'s put of generation \(seen.marks[machine]?.generation ?? 0) is missing there"
+  }
+
+  private func incomplete(_ what: String) -> StoreError {
+    StoreError(
+      .unreachable, "\(what): the remote is not whole yet", place: remote,
+      cure: "try again later; nothing here was changed")
+  }
+}

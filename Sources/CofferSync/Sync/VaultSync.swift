@@ -1,0 +1,52 @@
+internal import CofferMemory
+public import CofferPlatform
+public import CofferVault
+internal import CofferVaultFormat
+internal import CofferVaultRows
+internal import FoundationEssentials
+public import SystemPackage
+
+/// One vault's sync with one remote, which only keeps files.
+///
+/// ```swift
+/// let sync = try VaultSync("git@host:ada/vault.git", options: options, caches: "/home/ada/.cache/coffer")
+/// let report = try sync.run(vault, SyncOptions(machine: "desk"))
+/// ```
+public struct VaultSync: Sendable {
+  private let name: RemoteName
+  private let pins: FilePath
+  private let caches: FilePath
+
+  /// The remote, as it is remembered and shown.
+  public var remote: String { name.text }
+
+  /// Raced by others so often, a sync gives up: some machine put something each time.
+  private static let mostRaces = 8
+
+  /// - Parameters:
+  ///   - remote: a folder, a git address, `rclone:REMOTE:PATH` or `command:PROGRAM`.
+  ///   - pins: the folder of this machine's pins, where it remembers the remote.
+  ///   - caches: a folder for pieces that can be brought again.
+  /// - Throws: `StoreError` `.invalidName` for any other text, and for an address with a secret.
+  public init(_ remote: String, pins: FilePath, caches: FilePath) throws(StoreError) {
+    name = try RemoteName(remote)
+    (self.pins, self.caches) = (pins, caches)
+  }
+
+  /// Joins what lies at the remote with `vault`, and puts the result there. Changes nothing after an error, other than what
+  /// was taken before the put failed.
+  ///
+  /// - Throws: `StoreError` `.rolledBack` for a remote that lacks a put that this machine has seen, `.forked` for two puts of
+  ///   one machine and one generation, and for a key of another history, `.replaced` for another vault, `.unreachable` for a
+  ///   remote that cannot be reached or is not whole yet, `.busy` if others were always faster, `.tampered`, `.damaged`,
+  ///   `.noSpace`; the errors of reading and writing the vault.
+  public func run(_ vault: borrowing UnlockedVault, _ options: SyncOptions) throws(StoreError) -> SyncReport {
+    let turn = try SyncTurn(of: vault.id, in: pins)
+    defer { turn.end() }
+    for _ in 0..<Self.mostRaces {
+      if let report = try SyncRound(name, vault.id, pins: pins, caches: caches, options).run(vault) { return report }
+    }
+    throw StoreError(
+      .busy, "other machines put something \(Self.mostRaces) times meanwhile", place: remote, cure: "try again; all was taken")
+  }
+}

@@ -1,0 +1,119 @@
+import CofferPlatform
+import CofferTestSupport
+import CofferVault
+import Foundation
+import Testing
+
+@testable import CofferSync
+
+/// One vault on several machines, over a folder.
+@Suite struct VaultSyncTests {
+  private let store: TestFolder
+  private var remote: String { store.path.string }
+
+  init() throws { store = try TestFolder("store") }
+
+  /// Two machines that are in step.
+  private func two(_ accounts: String...) throws -> (Laptop, Laptop) {
+    let desk = try Laptop.first("desk", remote)
+    for account in accounts { try desk.set(account, account + "-0") }
+    try desk.sync()
+    let lap = try desk.another("lap")
+    try lap.sync()
+    try desk.sync()
+    return (desk, lap)
+  }
+
+  @Test func `a change on one machine is on the other after both have synced`() throws {
+    let (desk, lap) = try two("ada", "bob", "eve")
+    try desk.set("ada", "ada-1")
+    try desk.delete("bob")
+    try desk.delete("eve", forGood: true)
+    try desk.set("new", "new-0")
+    #expect(try desk.sync().put != nil)
+    let taken = try lap.sync()
+    #expect(taken.taken.map(\.machine) == ["desk"] && taken.put == nil)
+    #expect(try lap.value("ada") == "ada-1" && lap.value("new") == "new-0")
+    #expect(try lap.value("bob") == nil && lap.value("eve") == nil)
+    #expect(try lap.sync() == desk.sync())
+  }
+
+  @Test func `a sync without changes puts nothing`() throws {
+    let (desk, lap) = try two("ada")
+    let before = try FileManager.default.subpathsOfDirectory(atPath: remote).sorted()
+    for laptop in [desk, lap, desk, lap] {
+      let report = try laptop.sync()
+      #expect(report.put == nil && report.taken.isEmpty)
+    }
+    #expect(try FileManager.default.subpathsOfDirectory(atPath: remote).sorted() == before)
+  }
+
+  @Test func `of two changes of one item, one shows, and the other is a previous version on both machines`() throws {
+    let (desk, lap) = try two("ada")
+    try desk.set("ada", "of desk")
+    try lap.set("ada", "of lap")
+    try desk.sync()
+    let report = try lap.sync()
+    #expect(report.taken.first?.changes.conflicts.count == 1)
+    try desk.sync()
+    #expect(try desk.value("ada") == "of lap" && lap.value("ada") == "of lap")
+    for laptop in [desk, lap] {
+      try laptop.withVault { vault in
+        let kept = try vault.revisions(of: ItemName(service: "web", account: "ada")).map(\.item.revision)
+        #expect(kept.count >= 2)
+      }
+    }
+    #expect(try desk.sync().put == nil && lap.sync().put == nil)
+  }
+
+  @Test func `what one machine removed for good does not come back from one that did not know`() throws {
+    let (desk, lap) = try two("ada", "bob")
+    try desk.delete("ada", forGood: true)
+    try lap.set("bob", "bob-1")
+    for laptop in [lap, desk, lap, desk] { try laptop.sync() }
+    #expect(try desk.value("ada") == nil && lap.value("ada") == nil)
+    #expect(try desk.value("bob") == "bob-1")
+  }
+
+  @Test func `a store that lacks a put that was seen is refused, and accepted on purpose`() throws {
+    let (desk, lap) = try two("ada")
+    let copy = store.path.string + "-old"
+    try FileManager.default.copyItem(atPath: remote, toPath: copy)
+    defer { try? FileManager.default.removeItem(atPath: copy) }
+    try desk.set("ada", "ada-1")
+    try desk.sync()
+    try lap.sync()
+    try FileManager.default.removeItem(atPath: remote)
+    try FileManager.default.copyItem(atPath: copy, toPath: remote)
+    for laptop in [desk, lap] {
+      let before = try Data(contentsOf: URL(fileURLWithPath: laptop.file.string))
+      #expect(performing: { try laptop.sync() }, throws: { ($0 as? StoreError)?.kind == .rolledBack })
+      #expect(try Data(contentsOf: URL(fileURLWithPath: laptop.file.string)) == before)
+    }
+    try desk.sync { $0.accepts = true }
+    try lap.sync { $0.accepts = true }
+    #expect(try lap.value("ada") == "ada-1")
+  }
+
+  @Test func `an empty store is refused where something was`() throws {
+    let (desk, _) = try two("ada")
+    for part in ["h", "o"] { try FileManager.default.removeItem(atPath: remote + "/" + part) }
+    #expect(performing: { try desk.sync() }, throws: { ($0 as? StoreError)?.kind == .rolledBack })
+    #expect(try desk.sync { $0.accepts = true }.put != nil)
+  }
+
+  @Test func `a missing or cut file is waited for`() throws {
+    let (desk, lap) = try two("ada")
+    try desk.set("ada", "ada-1")
+    try desk.sync()
+    let head = try #require(
+      try FileManager.default.contentsOfDirectory(atPath: remote + "/h").max { $0.localizedStandardCompare($1) == .orderedAscending })
+    let path = remote + "/h/" + head
+    let whole = try Data(contentsOf: URL(fileURLWithPath: path))
+    try whole.dropLast().write(to: URL(fileURLWithPath: path))
+    #expect(performing: { try lap.sync() }, throws: { ($0 as? StoreError)?.kind == .unreachable })
+    try whole.write(to: URL(fileURLWithPath: path))
+    try lap.sync()
+    #expect(try lap.value("ada") == "ada-1")
+  }
+}
