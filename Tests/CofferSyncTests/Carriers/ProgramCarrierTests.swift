@@ -55,7 +55,7 @@ import Testing
     #expect(others == [], "\(seen)")
   }
 
-  @Test(.tags(.slow)) func `a program that does not end is killed with all that it started`() throws {
+  @Test(.tags(.process, .slow), .defaultRun) func `a program that does not end is killed with all that it started`() throws {
     let carrier = try carrier("sleep 1000 & echo $! >child; wait", patience: .seconds(1))
     let error = try expect(.unreachable) { _ = try carrier.heads() }
     #expect(error.what.contains("did not end within 1 s"))

@@ -108,13 +108,20 @@ final class Remote: Sendable {
       list) cd "$there" && find . -type f | sed 's|^\\./||' ;;
       get) while read -r name; do if [ -f "$there/$name" ]; then cp "$there/$name" "$3/$name" || exit 1; fi; done <"$2" ;;
       put) mkdir -p "$there/h" "$there/o" && while read -r name; do
-        cp "$3/$name" "$there/.new" && mv "$there/.new" "$there/$name" || exit 1
+        cp "$3/$name" "$there/.new-$$" && mv "$there/.new-$$" "$there/$name" || exit 1
       done <"$2" ;;
       delete) while read -r name; do rm -f "$there/$name"; done <"$2" ;;
     esac
     """
 
   static func write(_ text: String, to path: FilePath, mode: mode_t) throws {
+    // A child that another thread forks meanwhile holds what is open for writing here, and the kernel runs no such program.
+    guard mode & 0o100 == 0 else {
+      let draft = path.appending(suffix: ".draft")
+      try write(text, to: draft, mode: 0o600)
+      try run(["install", "-m", String(mode, radix: 8), draft.string, path.string])
+      return
+    }
     try text.write(toFile: path.string, atomically: false, encoding: .utf8)
     try #require(chmod(path.string, mode) == 0)
   }

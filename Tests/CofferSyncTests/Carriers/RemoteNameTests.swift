@@ -52,7 +52,8 @@ import Testing
     #expect(!error.description.contains("hunter2"))
   }
 
-  @Test func `a look at a path tells a bare repository from a folder, and a checked out one is refused`() throws {
+  @Test(.tags(.process), .defaultRun)
+  func `a look at a path tells a bare repository from a folder, and a checked out one is refused`() throws {
     let folder = try TestFolder("remote-name"), cache = folder.path.appending("cache")
     func carrier(_ name: String) throws -> any Carrier {
       try RemoteName(folder.path.appending(name).string).carrier(folder: cache, groups: { Sample.groups(of: $0) })
