@@ -134,6 +134,12 @@ final class Remote: Sendable {
   @discardableResult
   static func run(_ words: [String]) throws -> String {
     try need(words[0])
+    let end = try end(of: words)
+    try #require(end.status == 0, "\(words): \(end.text)")
+    return end.text
+  }
+
+  static func end(of words: [String]) throws -> (status: Int32, text: String) {
     let process = Process(), output = Pipe()
     process.executableURL = URL(fileURLWithPath: "/usr/bin/env")
     process.arguments = words
@@ -141,8 +147,7 @@ final class Remote: Sendable {
     try process.run()
     let text = String(decoding: output.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)
     process.waitUntilExit()
-    try #require(process.terminationStatus == 0, "\(words): \(text)")
-    return text
+    return (process.terminationStatus, text)
   }
 }
 
@@ -206,7 +211,7 @@ struct SSHServer {
       "ssh -F none -i \(folder.appending("user")) -o IdentitiesOnly=yes -o StrictHostKeyChecking=no "
       + "-o UserKnownHostsFile=/dev/null -o LogLevel=ERROR"
     let words = "\(command) -p \(port) 127.0.0.1 true"
-    eventually("sshd answers") { (try? Remote.run(["sh", "-c", words])) != nil }
+    try eventually("sshd answers") { try Remote.end(of: ["sh", "-c", words]).status == 0 }
   }
 }
 
