@@ -8,7 +8,8 @@ import Testing
 
 @Suite struct RemoteNameTests {
   @Test(arguments: [
-    ("/srv/vault", "/srv/vault"), ("/srv//vault/", "/srv/vault"), ("/srv/x/../vault", "/srv/vault"), ("/a:b", "/a:b"), ("/a://b@c", "/a:/b@c"),
+    ("/srv/vault", "/srv/vault"), ("/srv//vault/", "/srv/vault"), ("/srv/x/../vault", "/srv/vault"), ("/a:b", "/a:b"),
+    ("/a://b@c", "/a:/b@c"),
     ("git@host:ada/vault.git", "git@host:ada/vault.git"), ("host:vault", "host:vault"),
     ("ssh://ada@host:22/vault.git", "ssh://ada@host:22/vault.git"), ("ssh://ada@host/~/v.git", "ssh://ada@host/~/v.git"),
     ("https://host/v.git", "https://host/v.git"), ("git+https://host/v", "git+https://host/v"),
