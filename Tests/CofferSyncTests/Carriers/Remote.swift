@@ -165,11 +165,13 @@ final class Server: @unchecked Sendable {
     process.environment = ["PATH": "/usr/bin:/bin", "PYTHONPATH": "/usr/local/lib/coffer-tests"]
     (process.standardInput, process.standardOutput, process.standardError) = (input, output, FileHandle.nullDevice)
     try process.run()
-    let line = output.fileHandleForReading.availableData
-    guard let port = Int(String(decoding: line, as: UTF8.self).trimmingCharacters(in: .newlines)) else {
-      try Test.skip(without: "\(script)'s libraries")
-    }
-    self.port = port
+    port = try Self.port(output.fileHandleForReading.availableData, script)
+  }
+
+  private static func port(_ line: Data, _ script: String) throws -> Int {
+    let number = Int(String(decoding: line, as: UTF8.self).trimmingCharacters(in: .newlines))
+    guard let number else { try Test.skip(without: "\(script)'s libraries") }
+    return number
   }
 
   /// sshd, which is ended by a shell.
