@@ -183,7 +183,10 @@ final class Server: @unchecked Sendable {
     try process.run()
   }
 
-  deinit { kill(process.processIdentifier, SIGKILL) }
+  /// Both end with their input. A shell that were killed would leave sshd behind.
+  deinit {
+    do { try input.fileHandleForWriting.close() } catch { print("left behind: process \(process.processIdentifier): \(error)") }
+  }
 }
 
 /// OpenSSH's server for this user, with keys of its own.
