@@ -1,10 +1,29 @@
 package import CofferPlatform
-internal import CofferVaultFormat
+package import CofferVaultFormat
 package import CofferVaultRows
 internal import FoundationEssentials
 
-/// A vault in sealed pieces, which only lie at a remote: opened under the keys of the one here, and made from its rows.
+/// A vault in sealed pieces, which only lie at a remote: opened under the keys of the one here, and made from its rows. The
+/// pieces' rows never change, so that no transaction is needed.
 package enum HeadVault {
+  /// What a head says of itself. Its groups need not be there.
+  package struct Outline: Sendable {
+    package let key: EpochMark
+    /// Its replicas are the head's vector.
+    package let state: VaultState
+  }
+
+  /// Opens header and state of `rows`, and reads no record: see ``open(_:by:with:)``.
+  package static func outline(
+    of rows: any VaultRows, by vault: borrowing UnlockedVault, with credentials: consuming Credentials? = nil
+  ) throws(StoreError) -> Outline {
+    let found = try Found(rows, vault, credentials)
+    let known = try KnownHeader(found.header, found.digest, slot: found.slot, proving: [found.anchor], place: rows.place)
+    let state = try StoredParts.readState(rows, found.header, found.digest, known.keys)
+    try check(state, rows.place)
+    return Outline(key: known.keys.epochMark, state: state)
+  }
+
   /// Opens `rows` as a copy of `vault`: under its key, or a later one that comes from it. Its header, state and the set of
   /// its rows are checked; ``UnlockedVault/verify(progress:)`` and ``CommittedRows`` check the rows.
   ///
@@ -15,34 +34,48 @@ package enum HeadVault {
     _ rows: sending any VaultRows, by vault: borrowing UnlockedVault, with credentials: consuming Credentials? = nil
   ) throws(StoreError) -> UnlockedVault {
     let place = rows.place
-    let (header, digest) = try rows.read { () throws(StoreError) in try StoredParts.readHeader(rows) }
-    guard header.vault.bytes == vault.id.bytes else {
-      throw StoreError(
-        .replaced, "vault \(header.vault) is there, and vault \(vault.id) here", place: place.description,
-        cure: "give the remote of this vault")
-    }
-    let options = vault.core.options
-    var slot: OpenSlot?
-    if let credentials { slot = try OpenVault.search(header, with: credentials, options, place) }
-    let own = try vault.core.read { (own) throws(StoreError) in
-      let key = own.view.keys.epochMark
-      guard header.epoch >= key.epoch else {
-        throw StoreError(
-          .rolledBack, "the key there is of epoch \(header.epoch), and the one here of epoch \(key.epoch)",
-          place: place.description, cure: "sync on the machine that put it, which then follows the newer key")
-      }
-      if slot == nil { slot = try own.view.slot(for: header, at: place) }
-      return key
-    }
-    let head = try rows.read { () throws(StoreError) in
-      guard let slot = slot.take() else { throw StoredParts.missing("slot", rows) }
-      return try OpenVault(
-        database: rows, header: header, headerDigest: digest, slot: slot,
-        anchors: [Anchor(vault: header.vault, key: own, source: .heldKey)], pin: nil,
-        options: VaultOptions(pins: nil, lockFolder: options.lockFolder), clock: { Date() })
-    }
+    let found = try Found(rows, vault, credentials)
+    let head = try OpenVault(
+      database: rows, header: found.header, headerDigest: found.digest, slot: found.slot, anchors: [found.anchor], pin: nil,
+      options: VaultOptions(pins: nil, lockFolder: vault.core.options.lockFolder), clock: { Date() })
     try check(head.view.state, place)
     return UnlockedVault(head)
+  }
+
+  /// A header, the slot that opens it, and the key here that it must come from.
+  private struct Found: ~Copyable {
+    let header: VaultHeader
+    let digest: Digest32
+    let slot: OpenSlot
+    let anchor: Anchor
+
+    init(
+      _ rows: any VaultRows, _ vault: borrowing UnlockedVault, _ credentials: consuming Credentials?
+    ) throws(StoreError) {
+      let place = rows.place
+      let (header, digest) = try StoredParts.readHeader(rows)
+      guard header.vault.bytes == vault.id.bytes else {
+        throw StoreError(
+          .replaced, "vault \(header.vault) is there, and vault \(vault.id) here", place: place.description,
+          cure: "give the remote of this vault")
+      }
+      var slot: OpenSlot?
+      if let credentials { slot = try OpenVault.search(header, with: credentials, vault.core.options, place) }
+      let own = try vault.core.read { (own) throws(StoreError) in
+        let key = own.view.keys.epochMark
+        guard header.epoch >= key.epoch else {
+          throw StoreError(
+            .rolledBack, "the key there is of epoch \(header.epoch), and the one here of epoch \(key.epoch)",
+            place: place.description, cure: "sync on the machine that put it, which then follows the newer key")
+        }
+        if slot == nil { slot = try own.view.slot(for: header, at: place) }
+        return key
+      }
+      guard let opened = slot.take() else { throw StoredParts.missing("slot", rows) }
+      self.slot = opened
+      (self.header, self.digest) = (header, digest)
+      anchor = Anchor(vault: header.vault, key: own, source: .heldKey)
+    }
   }
 
   /// Opens `rows` where there is no vault yet, as far as the options' invitations and the credentials prove it.
