@@ -33,6 +33,10 @@ struct MergeSource {
     return id
   }
 
+  func exists(_ change: borrowing Change) throws(StoreError) -> Bool {
+    try items.records.list(of: table.bucket(of: index), change).record(at: index) != nil
+  }
+
   /// Whether the other vault has this very row, under one key.
   func isRow(of other: ItemTable, _ change: borrowing Change) throws(StoreError) -> Bool {
     guard row == nil, other.view.keys.epochMark == items.view.keys.epochMark else { return false }

@@ -10,46 +10,46 @@ package struct ByteReader {
     self.part = part
   }
 
-  var remaining: Int { bytes.count - offset }
+  package var remaining: Int { bytes.count - offset }
 
-  func damaged(_ why: String) -> FormatError { .damaged(part, why) }
+  package func damaged(_ why: String) -> FormatError { .damaged(part, why) }
 
-  mutating func take(_ count: Int) throws(FormatError) -> UnsafeRawBufferPointer {
+  package mutating func take(_ count: Int) throws(FormatError) -> UnsafeRawBufferPointer {
     guard count <= remaining else { throw damaged("it ends after \(bytes.count) bytes, in the middle of a field") }
     defer { offset += count }
     return bytes.part(offset..<offset + count)
   }
 
-  mutating func number<Number: ShortNumber>(_ type: Number.Type = Number.self) throws(FormatError) -> Number {
+  package mutating func number<Number: ShortNumber>(_ type: Number.Type = Number.self) throws(FormatError) -> Number {
     Number(littleEndian: try take(MemoryLayout<Number>.size).loadUnaligned(as: Number.self))
   }
 
   /// A number of eight bytes, at most ``FileCounter/most``.
-  mutating func counter(_ field: String) throws(FormatError) -> UInt64 {
+  package mutating func counter(_ field: String) throws(FormatError) -> UInt64 {
     let count = UInt64(littleEndian: try take(8).loadUnaligned(as: UInt64.self))
     guard count <= FileCounter.most else { throw damaged("its \(field) exceeds its maximum") }
     return count
   }
 
   /// The same, of at least `least`.
-  mutating func counter(_ field: String, atLeast least: UInt64) throws(FormatError) -> UInt64 {
+  package mutating func counter(_ field: String, atLeast least: UInt64) throws(FormatError) -> UInt64 {
     let count = try counter(field)
     guard count >= least else { throw damaged("its \(field) is \(count), and \(least) is the first") }
     return count
   }
 
-  mutating func block16<Role>(_ type: Block16<Role>.Type = Block16<Role>.self) throws(FormatError) -> Block16<Role> {
+  package mutating func block16<Role>(_ type: Block16<Role>.Type = Block16<Role>.self) throws(FormatError) -> Block16<Role> {
     guard let block = Block16<Role>(try take(16)) else { throw damaged("a field of 16 bytes is short") }
     return block
   }
 
-  mutating func block32<Role>(_ type: Block32<Role>.Type = Block32<Role>.self) throws(FormatError) -> Block32<Role> {
+  package mutating func block32<Role>(_ type: Block32<Role>.Type = Block32<Role>.self) throws(FormatError) -> Block32<Role> {
     guard let block = Block32<Role>(try take(32)) else { throw damaged("a field of 32 bytes is short") }
     return block
   }
 
   /// lp(x): four bytes of length and x, of at most `limit` bytes.
-  mutating func prefixed(limit: Int, _ field: String) throws(FormatError) -> UnsafeRawBufferPointer {
+  package mutating func prefixed(limit: Int, _ field: String) throws(FormatError) -> UnsafeRawBufferPointer {
     try take(Int(try number(UInt32.self)), limit: limit, field)
   }
 
@@ -72,7 +72,7 @@ package struct ByteReader {
   }
 
   /// ls(x), with x as UTF-8.
-  mutating func text(limit: Int, _ field: String) throws(FormatError) -> String {
+  package mutating func text(limit: Int, _ field: String) throws(FormatError) -> String {
     let bytes = try short(limit: limit, field).bindMemory(to: UInt8.self)
     // Most labels, media types and fields of items are empty.
     guard !bytes.isEmpty else { return "" }
@@ -81,13 +81,13 @@ package struct ByteReader {
   }
 
   /// Trailing bytes would be a second encoding of the same content.
-  func end() throws(FormatError) {
+  package func end() throws(FormatError) {
     guard remaining == 0 else { throw damaged("\(remaining) bytes follow its end") }
   }
 }
 
 extension FormatError {
-  static func reading<Result: ~Copyable>(
+  package static func reading<Result: ~Copyable>(
     _ bytes: UnsafeRawBufferPointer, of part: String, _ body: (inout ByteReader) throws(FormatError) -> Result
   ) throws(FormatError) -> Result {
     var reader = ByteReader(bytes, of: part)

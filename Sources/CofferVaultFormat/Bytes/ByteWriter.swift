@@ -26,7 +26,7 @@ package struct ByteWriter {
   }
 
   @inline(__always)
-  mutating func write(_ bytes: UnsafeRawBufferPointer) {
+  package mutating func write(_ bytes: UnsafeRawBufferPointer) {
     precondition(bytes.count <= out.count - count, "a part is as long as was announced")
     out.part(count..<count + bytes.count).copyMemory(from: bytes)
     count += bytes.count
@@ -38,9 +38,9 @@ package struct ByteWriter {
     count += length
   }
 
-  mutating func write(_ bytes: [UInt8]) { bytes.span.bytes.withUnsafeBytes { write($0) } }
+  package mutating func write(_ bytes: [UInt8]) { bytes.span.bytes.withUnsafeBytes { write($0) } }
 
-  mutating func write(_ text: StaticString) {
+  package mutating func write(_ text: StaticString) {
     write(UnsafeRawBufferPointer(start: text.utf8Start, count: text.utf8CodeUnitCount))
   }
 
@@ -50,13 +50,13 @@ package struct ByteWriter {
   }
 
   @inline(__always)
-  mutating func write<Role>(_ block: Block16<Role>) { block.withBytes { write($0) } }
+  package mutating func write<Role>(_ block: Block16<Role>) { block.withBytes { write($0) } }
 
   @inline(__always)
-  mutating func write<Role>(_ block: Block32<Role>) { block.withBytes { write($0) } }
+  package mutating func write<Role>(_ block: Block32<Role>) { block.withBytes { write($0) } }
 
   /// lp(x).
-  mutating func write(prefixed bytes: [UInt8]) {
+  package mutating func write(prefixed bytes: [UInt8]) {
     write(UInt32(truncatingIfNeeded: bytes.count))
     write(bytes)
   }
@@ -68,7 +68,7 @@ package struct ByteWriter {
   }
 
   /// ls(x) of the text's UTF-8.
-  mutating func write(short text: String) {
+  package mutating func write(short text: String) {
     let utf8 = text.utf8Span
     utf8.span.bytes.withUnsafeBytes { bytes in
       write(UInt16(truncatingIfNeeded: bytes.count))

@@ -3,7 +3,7 @@ internal import CCofferSodium
 /// The public name of one epoch's key, which reveals nothing of the key.
 package struct EpochMark: Hashable, Sendable {
   package let epoch: UInt64
-  let mark: KeyMark
+  package let mark: KeyMark
 
   package init(epoch: UInt64, mark: KeyMark) {
     self.epoch = epoch
