@@ -23,13 +23,21 @@ struct MergeLines {
     self.base = base.lines(in: ours.pairs)
     (self.ours, self.theirs) = (ours.rows(), theirs.rows())
     for id in Set(self.ours.keys).union(self.theirs.keys) {
-      guard let had = self.base[id.digest(key.bytes)] else { continue }
-      if try digests(self.theirs[id], of: id, theirs.change) == had {
-        since[id] = .ours
-      } else {
-        since[id] = try digests(self.ours[id], of: id, ours.change) == had ? .theirs : .both
+      let there = try digests(self.theirs[id], of: id, theirs.change)
+      let here = try digests(self.ours[id], of: id, ours.change)
+      if here == there, let own = self.ours[id], let other = self.theirs[id] {
+        // Of equal rows, the same ones stay on all machines, or these would put their own seals for ever.
+        since[id] = try Self.first(other, theirs.change) < Self.first(own, ours.change) ? .theirs : .ours
+      } else if let had = self.base[id.digest(key.bytes)] {
+        since[id] = there == had ? .ours : here == had ? .theirs : .both
       }
     }
+  }
+
+  private static func first(
+    _ sources: [MergeSource], _ change: borrowing Change
+  ) throws(StoreError) -> RecordID {
+    try sources.map { (source) throws(StoreError) in try source.id(change) }.min() ?? .zero
   }
 
   private func digests(

@@ -63,9 +63,7 @@ extension MergePlan {
     case (nil, let other?):
       if let since = since(other.id) { return since == .ours && !isNew ? nil : taken(other, number) }
       // A restored item brings the fields deleted with it.
-      guard !isNew, let deletion = try ours.deletion(of: other, in: theirs) else {
-        return NameClaim(other, number, .theirs(isConflict: false))
-      }
+      guard !isNew, let deletion = try ours.deletion(of: other, in: theirs) else { return taken(other, number) }
       beaten.append((other, deletion.name))
       report.kept.append(other.name)
       return nil

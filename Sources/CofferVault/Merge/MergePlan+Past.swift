@@ -44,7 +44,9 @@ extension MergePlan {
   ) throws(StoreError) -> [MergeSource] {
     guard let record = step.ours, !other.past.isEmpty else { return [] }
     let room = max(0, history(Int(record.history), Int(step.theirs?.history ?? 0)) - own.past.count)
-    let known = try own.all + versions(of: record.name, &change).all
+    // An equal content that was written later replaces this one.
+    let top = step.verdict.isOfOurs ? own.top : other.top
+    let known = try own.past + [top] + versions(of: record.name, &change).all.filter { $0.table == .old }
     return try new(other.past, beside: known, change).sorted(change).suffix(room)
   }
 

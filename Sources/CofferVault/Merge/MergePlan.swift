@@ -76,9 +76,7 @@ struct MergePlan {
         guard since != .ours || keepsItem(fields, unless: .ours) else { return nil }
         return taken(other, number)
       }
-      guard let deletion = try ours.deletion(ofItem: other, in: theirs) else {
-        return NameClaim(other, number, .theirs(isConflict: false))
-      }
+      guard let deletion = try ours.deletion(ofItem: other, in: theirs) else { return taken(other, number) }
       beaten.append((other, deletion.name))
       for field in fields {
         let name = ItemName(sealed: deletion.name.service, deletion.name.account, field: field.name.field)
@@ -106,7 +104,8 @@ struct MergePlan {
 
   /// The claim of a record that comes from the other vault: as it is, if this one did not change it.
   mutating func taken(_ other: MergeRecord, _ number: Int) -> NameClaim {
-    guard since(other.id) == .theirs else { return NameClaim(other, number, .theirs(isConflict: false)) }
+    let isNew = lines.map { $0.ours[other.id] == nil && $0.since[other.id] == nil } ?? false
+    guard isNew || since(other.id) == .theirs else { return NameClaim(other, number, .theirs(isConflict: false)) }
     replaced.insert(other.id)
     return NameClaim(other, number, .whole)
   }

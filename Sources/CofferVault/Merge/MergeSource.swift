@@ -24,7 +24,7 @@ struct MergeSource {
 
   var isInPlace: Bool { isOurs && table == .old && row == nil }
 
-  private func id(_ change: borrowing Change) throws(StoreError) -> RecordID {
+  func id(_ change: borrowing Change) throws(StoreError) -> RecordID {
     let bucket = table.bucket(of: index)
     let list = isOurs ? try items.records.list(of: bucket, change) : try items.view.list(of: bucket)
     guard let id = list.record(at: index) else {
