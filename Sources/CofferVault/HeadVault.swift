@@ -3,8 +3,27 @@ package import CofferVaultFormat
 package import CofferVaultRows
 internal import FoundationEssentials
 
-/// A vault in sealed pieces, which only lie at a remote: opened under the keys of the one here, and made from its rows.
+/// A vault in sealed pieces, which only lie at a remote: opened under the keys of the one here, and made from its rows. The
+/// pieces' rows never change, so that no transaction is needed.
 package enum HeadVault {
+  /// What a head says of itself. Its groups need not be there.
+  package struct Outline: Sendable {
+    package let key: EpochMark
+    /// Its replicas are the head's vector.
+    package let state: VaultState
+  }
+
+  /// Opens header and state of `rows`, and reads no record: see ``open(_:by:with:)``.
+  package static func outline(
+    of rows: any VaultRows, by vault: borrowing UnlockedVault, with credentials: consuming Credentials? = nil
+  ) throws(StoreError) -> Outline {
+    let found = try Found(rows, vault, credentials)
+    let known = try KnownHeader(found.header, found.digest, slot: found.slot, proving: [found.anchor], place: rows.place)
+    let state = try StoredParts.readState(rows, found.header, found.digest, known.keys)
+    try check(state, rows.place)
+    return Outline(key: known.keys.epochMark, state: state)
+  }
+
   /// Opens `rows` as a copy of `vault`: under its key, or a later one that comes from it. Its header, state and the set of
   /// its rows are checked; ``UnlockedVault/verify(progress:)`` and ``CommittedRows`` check the rows.
   ///
@@ -15,63 +34,48 @@ package enum HeadVault {
     _ rows: sending any VaultRows, by vault: borrowing UnlockedVault, with credentials: consuming Credentials? = nil
   ) throws(StoreError) -> UnlockedVault {
     let place = rows.place
-    let (header, digest) = try rows.read { () throws(StoreError) in try StoredParts.readHeader(rows) }
-    try requireSame(header, as: vault.id, place)
-    let options = vault.core.options
-    var slot: OpenSlot?
-    if let credentials { slot = try OpenVault.search(header, with: credentials, options, place) }
-    let own = try vault.core.read { (own) throws(StoreError) in
-      let key = own.view.keys.epochMark
-      guard header.epoch >= key.epoch else {
-        throw StoreError(
-          .rolledBack, "the key there is of epoch \(header.epoch), and the one here of epoch \(key.epoch)",
-          place: place.description, cure: "sync on the machine that put it, which then follows the newer key")
-      }
-      if slot == nil { slot = try own.view.slot(for: header, at: place) }
-      return key
-    }
-    let head = try rows.read { () throws(StoreError) in
-      guard let slot = slot.take() else { throw StoredParts.missing("slot", rows) }
-      return try OpenVault(
-        database: rows, header: header, headerDigest: digest, slot: slot,
-        anchors: [Anchor(vault: header.vault, key: own, source: .heldKey)], pin: nil,
-        options: VaultOptions(pins: nil, lockFolder: options.lockFolder), clock: { Date() })
-    }
+    let found = try Found(rows, vault, credentials)
+    let head = try OpenVault(
+      database: rows, header: found.header, headerDigest: found.digest, slot: found.slot, anchors: [found.anchor], pin: nil,
+      options: VaultOptions(pins: nil, lockFolder: vault.core.options.lockFolder), clock: { Date() })
     try check(head.view.state, place)
     return UnlockedVault(head)
   }
 
-  /// A head's verified header and state. Its rows were not read.
-  package struct Outline: Sendable {
-    package let key: EpochMark
-    package let state: VaultState
-  }
+  /// A header, the slot that opens it, and the key here that it must come from.
+  private struct Found: ~Copyable {
+    let header: VaultHeader
+    let digest: Digest32
+    let slot: OpenSlot
+    let anchor: Anchor
 
-  /// Reads header and state of `rows` as a copy of `vault`; nil if they are under an older key than the vault's.
-  ///
-  /// - Throws: ``/CofferPlatform/StoreError`` `.replaced`, `.forked`, `.locked`, `.tampered`, `.damaged`, as
-  ///   ``open(_:by:with:)``.
-  package static func outline(_ rows: any VaultRows, of vault: borrowing UnlockedVault) throws(StoreError) -> Outline? {
-    let place = rows.place
-    let (header, digest) = try rows.read { () throws(StoreError) in try StoredParts.readHeader(rows) }
-    try requireSame(header, as: vault.id, place)
-    return try vault.core.read { (own) throws(StoreError) in
-      let key = own.view.keys.epochMark
-      guard header.epoch >= key.epoch else { return nil }
-      let slot = try own.view.slot(for: header, at: place)
-      let anchor = Anchor(vault: header.vault, key: key, source: .heldKey)
-      let known = try KnownHeader(header, digest, slot: slot, proving: [anchor], place: place)
-      let state = try StoredParts.readState(rows, header, digest, known.keys)
-      try check(state, place)
-      return Outline(key: known.keys.epochMark, state: state)
+    init(
+      _ rows: any VaultRows, _ vault: borrowing UnlockedVault, _ credentials: consuming Credentials?
+    ) throws(StoreError) {
+      let place = rows.place
+      let (header, digest) = try StoredParts.readHeader(rows)
+      guard header.vault.bytes == vault.id.bytes else {
+        throw StoreError(
+          .replaced, "vault \(header.vault) is there, and vault \(vault.id) here", place: place.description,
+          cure: "give the remote of this vault")
+      }
+      var slot: OpenSlot?
+      if let credentials { slot = try OpenVault.search(header, with: credentials, vault.core.options, place) }
+      let own = try vault.core.read { (own) throws(StoreError) in
+        let key = own.view.keys.epochMark
+        guard header.epoch >= key.epoch else {
+          throw StoreError(
+            .rolledBack, "the key there is of epoch \(header.epoch), and the one here of epoch \(key.epoch)",
+            place: place.description, cure: "sync on the machine that put it, which then follows the newer key")
+        }
+        if slot == nil { slot = try own.view.slot(for: header, at: place) }
+        return key
+      }
+      guard let opened = slot.take() else { throw StoredParts.missing("slot", rows) }
+      self.slot = opened
+      (self.header, self.digest) = (header, digest)
+      anchor = Anchor(vault: header.vault, key: own, source: .heldKey)
     }
-  }
-
-  private static func requireSame(_ header: VaultHeader, as vault: VaultID, _ place: VaultPlace) throws(StoreError) {
-    guard header.vault.bytes != vault.bytes else { return }
-    throw StoreError(
-      .replaced, "vault \(header.vault) is there, and vault \(vault) here", place: place.description,
-      cure: "give the remote of this vault")
   }
 
   /// Opens `rows` where there is no vault yet, as far as the options' invitations and the credentials prove it.

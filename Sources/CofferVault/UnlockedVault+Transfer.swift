@@ -220,19 +220,20 @@ extension UnlockedVault {
     if let keeping { _ = try RecordLimits.history(keeping) }
     return try MergeTurn.take { () throws(StoreError) in
       try other.core.read { (theirs) throws(StoreError) in
-        let other = try MergeSide(theirs.items, leavingOut: isLeftOut)
+        func plan(_ ours: OpenVault, _ change: inout Change) throws(StoreError) -> MergePlan {
+          try ours.view.checkCopy(theirs.view, acceptingOlderKey)
+          return try MergePlan(
+            ours.items, theirs.items, keeping: keeping, keepsDeleted: date != nil, leavingOut: isLeftOut, progress: progress,
+            &change)
+        }
         guard !isTrial else {
           return try core.read { (ours) throws(StoreError) in
-            try ours.view.checkCopy(theirs.view, acceptingOlderKey)
-            let own = try MergeSide(ours.items, leavingOut: isLeftOut)
-            return try MergePlan(own, other, keeping: keeping, keepsDeleted: date != nil, progress: progress).report
+            var none = Change()
+            return try plan(ours, &none).report
           }
         }
         return try core.write { (ours, change) throws(StoreError) in
-          try ours.view.checkCopy(theirs.view, acceptingOlderKey)
-          let own = try MergeSide(ours.items, leavingOut: isLeftOut)
-          let plan = try MergePlan(own, other, keeping: keeping, keepsDeleted: date != nil, progress: progress)
-          return try Merger(plan: plan, keptUntil: date).run(&change)
+          try Merger(plan: plan(ours, &change), keptUntil: date).run(&change)
         }
       }
     }

@@ -1,4 +1,5 @@
 internal import ArgumentParser
+internal import CofferPlatform
 internal import CofferTerminal
 
 struct RunCommand: OpeningCommand {

@@ -31,7 +31,8 @@ package struct GitCarrier: Carrier {
       try cache.git(["update-ref", "-d", GitCache.kept])
       return PieceListing()
     }
-    if try cache.tip()?.commit != there { try cache.fetch() }
+    if let tip = try cache.tip(), tip.commit == there { return listing(of: tip) }
+    try cache.fetch()
     return listing(of: try cache.tip())
   }
 

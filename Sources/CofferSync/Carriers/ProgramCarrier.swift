@@ -32,31 +32,19 @@ package struct ProgramCarrier: Carrier {
     remote = nil
   }
 
-  package func heads() throws(StoreError) -> PieceListing {
-    var listing = try list("h")
-    // A program lists all.
-    listing.names.removeAll { if case .group = $0 { true } else { false } }
-    return listing
-  }
+  package func heads() throws(StoreError) -> PieceListing { try list(["--include=/h/*"]) { $0.hasPrefix("h/") } }
+  package func names() throws(StoreError) -> PieceListing { try list([]) { _ in true } }
 
-  package func names() throws(StoreError) -> PieceListing { try list(nil) }
-
-  private func list(_ part: String?) throws(StoreError) -> PieceListing {
-    var listing = PieceListing()
+  /// - Parameter filter: rclone's, for names that pass `isWanted` too.
+  private func list(_ filter: [String], _ isWanted: (Substring) -> Bool) throws(StoreError) -> PieceListing {
+    let words = remote.map { ["lsf", "-R", "--max-depth=2", "--files-only"] + filter + Self.always + ["--", $0] } ?? ["list"]
     // A name has 67 bytes, and 20 more of a generation.
-    let limit = 96 * PieceListing.limit
-    guard let remote else {
-      let answer = try program.run(["list"], limit: limit)
-      try check(answer, "list the files")
-      for line in answer.lines { try listing.add(line, at: program.path) }
-      return listing
-    }
-    let path = part.map { remote.hasSuffix(":") || remote.hasSuffix("/") ? remote + $0 : "\(remote)/\($0)" } ?? remote
-    let answer = try program.run(["lsf", "-R", "--max-depth=2", "--files-only"] + Self.always + ["--", path], limit: limit)
-    // No folder is one without files.
-    guard answer.status != 3 else { return listing }
+    let answer = try program.run(words, limit: 96 * PieceListing.limit)
+    var listing = PieceListing()
+    // rclone's word for a folder that is not there: it has no files.
+    if remote != nil, answer.status == 3 { return listing }
     try check(answer, "list the files")
-    for line in answer.lines { try listing.add((part.map { "\($0)/" } ?? "") + line, at: remote) }
+    for line in answer.lines where isWanted(line) { try listing.add(line, at: remote ?? program.path) }
     return listing
   }
 

@@ -33,11 +33,11 @@ package struct RemoteName: Sendable, Equatable {
       // Each run would look for a relative path in another folder.
       let path = program.contains("/") ? try TrustedPath.absolute(FilePath(program)).string : program
       (self.text, kind) = ("command:\(path)", .command(path))
-    } else if text.contains("://") {
-      (self.text, kind) = (text, try Self.url(text.dropping("git+") ?? text))
     } else if text.hasPrefix("/") || text.hasPrefix("./") || text.hasPrefix("../") || [".", ".."].contains(text) {
       let path = try TrustedPath.absolute(FilePath(text)).lexicallyNormalized()
       (self.text, kind) = (path.string, .path(path))
+    } else if text.contains("://") {
+      (self.text, kind) = (text, try Self.url(text.dropping("git+") ?? text))
     } else {
       (self.text, kind) = (text, try Self.ssh(text))
     }

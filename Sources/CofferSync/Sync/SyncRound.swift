@@ -86,7 +86,9 @@ struct SyncRound {
       let head = try Self.head(bytes, remote)
       guard head.name == name else { throw incomplete("a head there is cut short") }
       let rows = SealedPieces(head, at: remote) { (_) throws(StoreError) in [] }
-      guard let outline = try HeadVault.outline(rows, of: vault) else {
+      let outline: HeadVault.Outline
+      do throws(StoreError) { outline = try HeadVault.outline(of: rows, by: vault) } catch {
+        guard error.kind == .rolledBack else { throw error }
         report.passedOver += 1
         continue
       }

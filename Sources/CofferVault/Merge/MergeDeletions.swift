@@ -17,21 +17,35 @@ struct MergeDeletion {
 struct MergeDeletions {
   /// In the order of their revisions for each record.
   private(set) var all: [MergeDeletion] = []
+  /// The previous versions of present records, by the index of these.
+  private(set) var formers: [RecordIndex: [MergeSource]] = [:]
+  /// All previous and deleted versions, by their own id, wherever a merge put them.
+  private(set) var versions: [ItemID: [MergeSource]] = [:]
   /// Latest first. A record is found by the id of each of its versions, because a merge may have made it of two.
   private var byID: [ItemID: [MergeDeletion]] = [:]
 
-  init(_ items: ItemTable, leavingOut isLeftOut: (VaultItem) -> Bool) throws(StoreError) {
-    var none = Change()
+  /// - Parameter pairs: the pairs of buckets to read; nil for all.
+  init(
+    _ items: ItemTable, isOurs: Bool, pairs: [Int]?, leavingOut isLeftOut: (VaultItem) -> Bool, _ change: inout Change
+  ) throws(StoreError) {
     let source = { (note: RecordNote) in
-      // Only read, so the flag does not matter.
-      MergeSource(items: items, table: .old, index: note.index, revision: note.revision, isOurs: false)
+      MergeSource(items: items, table: .old, index: note.index, revision: note.revision, isOurs: isOurs)
     }
-    let known = try items.records.notes(in: .old, &none)
-    for notes in Dictionary(grouping: known, by: \.present).values {
+    var known: [RecordNote] = []
+    if let pairs {
+      for pair in pairs {
+        let bucket = RecordTable.old.buckets.lowerBound + pair
+        known += try items.records.notes(inBucket: bucket, lenient: false, &change)
+      }
+    } else {
+      known = try items.records.notes(in: .old, &change)
+    }
+    for (present, notes) in Dictionary(grouping: known, by: \.present) {
       var past: [MergeSource] = [], ids: Set<ItemID> = []
       for note in notes.sorted(by: { $0.revision < $1.revision }) {
-        let meta = try items.history.meta(note)
+        let meta = try items.history.meta(note, change)
         ids.insert(meta.id)
+        versions[meta.id, default: []].append(source(note))
         guard let deletion = meta.deletion else {
           past.append(source(note))
           continue
@@ -45,6 +59,7 @@ struct MergeDeletions {
         for id in ids { byID[id, default: []].append(found) }
         (past, ids) = ([], [])
       }
+      if !past.isEmpty { formers[present] = past }
     }
     byID = byID.mapValues { $0.sorted { $0.moment > $1.moment } }
   }
@@ -56,22 +71,25 @@ struct MergeDeletions {
   ///
   /// Names do not decide: a merge changes names, so a later merge would match other deletions. A record deleted as a part of
   /// another is deleted with this vault's version.
-  func deletion(of record: MergeRecord, _ source: MergeSource) throws(StoreError) -> MergeDeletion? {
+  func deletion(
+    of record: MergeRecord, _ source: MergeSource, _ change: borrowing Change
+  ) throws(StoreError) -> MergeDeletion? {
     guard let candidates = byID[record.id] else { return nil }
     // A deletion after the last change needs no look at the values.
     if let last = last(of: record.id), record.modified <= last.moment { return last }
-    let content = try source.open(Change())
-    for deletion in candidates where try Self.had(content, deletion.line) { return deletion }
+    let content = try source.open(change)
+    for deletion in candidates where try Self.had(content, deletion.line, change) { return deletion }
     return nil
   }
 
   /// Whether the other vault's version was deleted here, regardless of the clocks.
-  private static func had(_ content: borrowing OpenRecord, _ line: MergeLine) throws(StoreError) -> Bool {
-    let none = Change()
-    if try line.top.open(none).isDeletedValue(of: content) { return true }
+  private static func had(
+    _ content: borrowing OpenRecord, _ line: MergeLine, _ change: borrowing Change
+  ) throws(StoreError) -> Bool {
+    if try line.top.open(change).isDeletedValue(of: content) { return true }
     for previous in line.past {
-      guard try previous.meta(none).isOfOneWrite(with: content.meta) else { continue }
-      if try previous.open(none).isSameWrite(as: content) { return true }
+      guard try previous.meta(change).isOfOneWrite(with: content.meta) else { continue }
+      if try previous.open(change).isSameWrite(as: content) { return true }
     }
     return false
   }
@@ -79,7 +97,8 @@ struct MergeDeletions {
 
 extension MergeSide {
   func deletion(of record: MergeRecord, in other: MergeSide) throws(StoreError) -> MergeDeletion? {
-    try deletions.deletion(of: record, MergeSource(items: other.items, table: .present, index: record.index, isOurs: false))
+    // Of the two, only this vault has a change.
+    try deletions.deletion(of: record, other.source(of: record), isOurs ? change : other.change)
   }
 
   /// Like ``deletion(of:in:)`` for an item with its fields. A field changed since keeps its item.

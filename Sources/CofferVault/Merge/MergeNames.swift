@@ -38,7 +38,11 @@ struct NameClaim {
   ///
   /// Neither vault may use the numbered name for something else, not even for an item about to be deleted: the other vault
   /// still has it, and would match it by name.
-  static func settled(_ claims: [NameClaim], of pairs: [MergePair]) -> [NameClaim] {
+  ///
+  /// - Parameter isTaken: whether a record that was not read has a name.
+  static func settled(
+    _ claims: [NameClaim], of pairs: [MergePair], isTaken: (ItemName) throws(StoreError) -> Bool = { _ in false }
+  ) throws(StoreError) -> [NameClaim] {
     let fixed = Set(pairs.filter(\.isLeftOut).flatMap(\.keys))
     var owners: [ItemName: Set<Int>] = [:]
     for (number, pair) in pairs.enumerated() { for key in pair.keys { owners[key, default: []].insert(number) } }
@@ -56,7 +60,10 @@ struct NameClaim {
     var settled = claims
     for place in others.sorted(by: { claims[$0].isListed(before: claims[$1]) }) {
       let claim = claims[place]
-      settled[place].name = claim.name.numbered { holders[$0] == nil && owners[$0, default: []].allSatisfy { $0 == claim.pair } }
+      settled[place].name = try claim.name.numbered { (name) throws(StoreError) in
+        guard holders[name] == nil, owners[name, default: []].allSatisfy({ $0 == claim.pair }) else { return false }
+        return try !isTaken(name)
+      }
       // Later than both previous names, so the next merge keeps it.
       settled[place].named += 1
       holders[settled[place].name] = place
@@ -68,11 +75,11 @@ struct NameClaim {
 }
 
 extension ItemName {
-  fileprivate func numbered(_ isFree: (ItemName) -> Bool) -> ItemName {
+  fileprivate func numbered(_ isFree: (ItemName) throws(StoreError) -> Bool) throws(StoreError) -> ItemName {
     var number = 2
     while true {
       let name = numbered(number)
-      if isFree(name) { return name }
+      if try isFree(name) { return name }
       number += 1
     }
   }

@@ -3,12 +3,12 @@ internal import CofferVaultFormat
 
 extension MergePlan {
   mutating func addFields(_ own: MergeRecord?, _ other: MergeRecord, to group: inout MergeGroup) throws(StoreError) {
-    let pairs = MergePair.match(own.map(ours.fields) ?? [], theirs.fields(of: other))
+    let pairs = MergePair.match(own.map(ours.fields) ?? [], theirs.fields(of: other)) { [lines] in lines?.since[$0] != nil }
     let claims = try fieldClaims(pairs, isNew: own == nil, &group)
     for pair in pairs where pair.isLeftOut {
       if let field = pair.ours { group.fields.append(MergeStep(keeping: field, in: group.item.name)) }
     }
-    for claim in NameClaim.settled(claims, of: pairs) {
+    for claim in try NameClaim.settled(claims, of: pairs) {
       let step = try step(pairs[claim.pair], claim, in: group.item.name)
       // A field that comes or goes with its item is reported with it.
       if own != nil { note(step, in: group.item) }
@@ -44,6 +44,15 @@ extension MergePlan {
     switch (pair.ours, pair.theirs) {
     case (let own?, let other?): return try claim(own, other, number)
     case (let own?, nil):
+      if let since = since(own.id) {
+        guard since == .theirs else {
+          if since == .both { try forget(own.id, ours.deletions.formers[own.index] ?? []) }
+          return NameClaim(own, number, .ours(isConflict: false))
+        }
+        replaced.insert(own.id)
+        report.deleted.append(own.name)
+        return nil
+      }
       guard let deletion = try theirs.deletion(of: own, in: ours) else {
         return NameClaim(own, number, .ours(isConflict: false))
       }
@@ -52,10 +61,9 @@ extension MergePlan {
       report.deleted.append(own.name)
       return nil
     case (nil, let other?):
+      if let since = since(other.id) { return since == .ours && !isNew ? nil : taken(other, number) }
       // A restored item brings the fields deleted with it.
-      guard !isNew, let deletion = try ours.deletion(of: other, in: theirs) else {
-        return NameClaim(other, number, .theirs(isConflict: false))
-      }
+      guard !isNew, let deletion = try ours.deletion(of: other, in: theirs) else { return taken(other, number) }
       beaten.append((other, deletion.name))
       report.kept.append(other.name)
       return nil

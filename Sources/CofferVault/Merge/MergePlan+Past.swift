@@ -21,16 +21,20 @@ struct MergeGain {
 }
 
 extension MergePlan {
-  func line(of record: MergeRecord, isOurs: Bool, _ change: inout Change) throws(StoreError) -> MergeLine {
-    let top = source(of: record, isOurs: isOurs)
-    return MergeLine(top: top, past: try past(of: top.meta(change), isOurs ? ours : theirs, isOurs: isOurs, &change))
+  func line(of record: MergeRecord, in side: MergeSide, _ change: inout Change) throws(StoreError) -> MergeLine {
+    let top = side.source(of: record)
+    return MergeLine(top: top, past: try past(of: top.meta(change), side, &change))
+  }
+
+  func line(there record: MergeRecord) throws(StoreError) -> MergeLine {
+    var none = Change()
+    return try line(of: record, in: theirs, &none)
   }
 
   func gainsPast(_ step: MergeStep) throws(StoreError) -> Bool {
     guard step.verdict.keepsContent, let own = step.ours, let other = step.theirs else { return false }
-    var none = Change()
-    let (mine, theirs) = (try line(of: own, isOurs: true, &none), try line(of: other, isOurs: false, &none))
-    return try !gained(mine, theirs, by: step, &none).isEmpty
+    var change = ours.change
+    return try !gained(line(of: own, in: ours, &change), line(there: other), by: step, &change).isEmpty
   }
 
   /// The newest previous versions of `other` for which `own` has room. None of its own goes, or the next merge would bring
@@ -40,29 +44,44 @@ extension MergePlan {
   ) throws(StoreError) -> [MergeSource] {
     guard let record = step.ours, !other.past.isEmpty else { return [] }
     let room = max(0, history(Int(record.history), Int(step.theirs?.history ?? 0)) - own.past.count)
-    let known = try own.all + versions(of: record.name, &change).all
+    // An equal content that was written later replaces this one.
+    let top = step.verdict.isOfOurs ? own.top : other.top
+    let known = try own.past + [top] + versions(of: record.name, &change).all.filter { $0.table == .old }
     return try new(other.past, beside: known, change).sorted(change).suffix(room)
   }
 
+  /// Those that this vault has neither in `known` nor, of one id, anywhere else.
   private func new(
     _ sources: [MergeSource], beside known: [MergeSource], _ change: borrowing Change
   ) throws(StoreError) -> [MergeSource] {
     var new: [MergeSource] = []
-    for source in sources where try !source.isRow(of: ours.items, change) { new.append(source) }
+    for source in sources where try !source.isRow(of: ours.items, change) {
+      var others: [MergeSource] = []
+      for other in try ours.deletions.versions[source.meta(change).id] ?? [] where try other.exists(change) {
+        others.append(other)
+      }
+      if try others.first(matching: source, change) == nil { new.append(source) }
+    }
     return try new.missing(in: known, change)
   }
 
   /// In the order of the deletions.
   func burials() throws(StoreError) -> [MergeBurial] {
     guard keepsDeleted else { return [] }
-    var none = Change(), all: [MergeBurial] = []
-    for (record, name) in beaten {
-      all.append(MergeBurial(name: name, line: try line(of: record, isOurs: false, &none), deletion: nil))
-    }
+    var all: [MergeBurial] = []
+    for (record, name) in beaten { all.append(MergeBurial(name: name, line: try line(there: record), deletion: nil)) }
     let deletions = theirs.deletions.all.filter(\.isCarried)
     for deletion in deletions.sorted(by: { ($0.recorded, $0.name) < ($1.recorded, $1.name) }) {
+      let since = since(deletion.id)
+      guard since == nil || since == .both else { continue }
+      var line = deletion.line
+      if isPurged(deletion.id) {
+        line.past = try unknown(line.past, of: deletion.id, theirs.change)
+        // Only the deletion is new, and it was removed for good here.
+        if line.past.isEmpty, try unknown([line.top], of: deletion.id, theirs.change).isEmpty { continue }
+      }
       let name = names[deletion.id] ?? ours.deletions.last(of: deletion.id)?.name ?? deletion.name
-      all.append(MergeBurial(name: name, line: deletion.line, deletion: deletion))
+      all.append(MergeBurial(name: name, line: line, deletion: deletion))
     }
     let excluded = Set(ours.all.filter { $0.exclusion != nil }.map(\.name))
     return all.filter { excluded.isDisjoint(with: [$0.name, $0.name.item]) }

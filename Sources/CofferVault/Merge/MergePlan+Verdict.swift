@@ -6,11 +6,14 @@ extension MergePlan {
   /// The content that stays. If only one vault knows the other's content, it has continued from that, whatever its clock
   /// said; otherwise the newer value stays.
   func verdict(_ own: MergeRecord, _ other: MergeRecord) throws(StoreError) -> MergeVerdict {
-    let none = Change()
-    let own = try source(of: own, isOurs: true).open(none)
-    let other = try source(of: other, isOurs: false).open(none)
+    let id = own.id
+    let own = try ours.source(of: own).open(ours.change)
+    let other = try theirs.source(of: other).open(theirs.change)
     // Both adopt one write of it, so each knows the other's content and means the same item.
     guard !own.isSame(as: other) else { return .same(isLaterThere: own.isEarlierWrite(than: other)) }
+    // Of a description and a new name, only one is a new content.
+    let (isOurs, isTheirs) = (lines?.isKnown(own, of: id) ?? false, lines?.isKnown(other, of: id) ?? false)
+    guard isOurs == isTheirs else { return isOurs ? .theirs(isConflict: false) : .ours(isConflict: false) }
     let (weKnow, theyKnow) = (try knows(ours, own.meta, other), try knows(theirs, other.meta, own))
     guard weKnow == theyKnow else { return weKnow ? .ours(isConflict: false) : .theirs(isConflict: false) }
     // Each reverted to a version of the other, so neither has anything new.
@@ -18,23 +21,17 @@ extension MergePlan {
   }
 
   private func knows(_ side: MergeSide, _ meta: RecordMeta, _ content: borrowing OpenRecord) throws(StoreError) -> Bool {
-    var none = Change()
-    for source in try past(of: meta, side, isOurs: side.items.view === ours.items.view, &none) {
-      guard try source.meta(none).isOfOneWrite(with: content.meta) else { continue }
-      if try source.open(none).isSameWrite(as: content) { return true }
+    var change = side.change
+    for source in try past(of: meta, side, &change) {
+      guard try source.meta(change).isOfOneWrite(with: content.meta) else { continue }
+      if try source.open(change).isSameWrite(as: content) { return true }
     }
     return false
   }
 
-  func source(of record: MergeRecord, isOurs: Bool) -> MergeSource {
-    MergeSource(items: (isOurs ? ours : theirs).items, table: .present, index: record.index, isOurs: isOurs)
-  }
-
-  func past(
-    of meta: RecordMeta, _ side: MergeSide, isOurs: Bool, _ change: inout Change
-  ) throws(StoreError) -> [MergeSource] {
+  func past(of meta: RecordMeta, _ side: MergeSide, _ change: inout Change) throws(StoreError) -> [MergeSource] {
     try side.items.history.past(of: meta, at: meta.index(side.items.view.keys), &change).map {
-      MergeSource(items: side.items, table: .old, index: $0.index, revision: $0.revision, isOurs: isOurs)
+      MergeSource(items: side.items, table: .old, index: $0.index, revision: $0.revision, isOurs: side.isOurs)
     }
   }
 }

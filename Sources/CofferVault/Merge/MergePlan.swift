@@ -7,27 +7,41 @@ struct MergePlan {
   /// Whether deleted contents are kept.
   let keepsDeleted: Bool
   let ours: MergeSide, theirs: MergeSide
+  /// Nil without a base.
+  let lines: MergeLines?
   private(set) var groups: [MergeGroup] = []
   private(set) var removed: [(item: MergeRecord, by: MergeDeletion)] = []
   /// Contents of the other vault that a deletion here beat, and the names of those deletions.
   var beaten: [(record: MergeRecord, name: ItemName)] = []
   /// The name here of each item and field that stays or goes, by its id in either vault.
   var names: [ItemID: ItemName] = [:]
+  /// Records whose rows here go, for the other vault's, if it has any, to come as they are.
+  var replaced: Set<ItemID> = []
+  /// Previous versions here that the other vault removed for good.
+  var forgotten: [MergeSource] = []
   var report = MergeReport()
 
   init(
-    _ ours: MergeSide, _ theirs: MergeSide, keeping: Int?, keepsDeleted: Bool, progress: (Int, Int) -> Void
+    _ ours: MergeSide, _ theirs: MergeSide, lines: MergeLines?, keeping: Int?, keepsDeleted: Bool,
+    progress: (Int, Int) -> Void
   ) throws(StoreError) {
-    (self.ours, self.theirs, self.keeping, self.keepsDeleted) = (ours, theirs, keeping, keepsDeleted)
+    (self.ours, self.theirs, self.lines, self.keeping, self.keepsDeleted) = (ours, theirs, lines, keeping, keepsDeleted)
     for record in ours.all { names[record.id] = record.name }
+    if ours.pairs != nil {
+      let counts = ours.change.added.applied(to: ours.items.view.state.counts)
+      report.same = Int(clamping: counts.items) - ours.records.count
+    }
     var claims: [NameClaim] = []
-    let pairs = MergePair.match(ours.records, theirs.records)
+    let pairs = MergePair.match(ours.records, theirs.records) { lines?.since[$0] != nil }
     for (number, pair) in pairs.enumerated() {
       progress(number, pairs.count)
       if let claim = try claim(pair, number) { claims.append(claim) }
     }
-    for claim in NameClaim.settled(claims, of: pairs) { try add(pairs[claim.pair], claim) }
-    report.isEmpty = try !noteBurials() && groups.isEmpty && removed.isEmpty
+    let settled = try NameClaim.settled(claims, of: pairs) { (name) throws(StoreError) in try isTaken(name) }
+    for claim in settled { try add(pairs[claim.pair], claim) }
+    try noteDeleted()
+    report.isEmpty =
+      try !noteBurials() && groups.isEmpty && removed.isEmpty && replaced.isEmpty && forgotten.isEmpty
   }
 
   /// The name of an item that remains; otherwise nil, with a note in the report.
@@ -39,6 +53,16 @@ struct MergePlan {
     switch (pair.ours, pair.theirs) {
     case (let own?, let other?): return try claim(own, other, number)
     case (let own?, nil):
+      let fields = ours.fields(of: own)
+      if let since = since(own.id) {
+        guard since == .theirs, !keepsItem(fields, unless: .theirs) else {
+          if since == .both { try forget(own.id, ours.deletions.formers[own.index] ?? []) }
+          return NameClaim(own, number, .ours(isConflict: false))
+        }
+        replaced.formUnion([own.id] + fields.map(\.id))
+        report.deleted.append(own.name)
+        return nil
+      }
       guard let deletion = try theirs.deletion(ofItem: own, in: ours) else {
         return NameClaim(own, number, .ours(isConflict: false))
       }
@@ -47,11 +71,14 @@ struct MergePlan {
       report.deleted.append(own.name)
       return nil
     case (nil, let other?):
-      guard let deletion = try ours.deletion(ofItem: other, in: theirs) else {
-        return NameClaim(other, number, .theirs(isConflict: false))
+      let fields = theirs.fields(of: other)
+      if let since = since(other.id) {
+        guard since != .ours || keepsItem(fields, unless: .ours) else { return nil }
+        return taken(other, number)
       }
+      guard let deletion = try ours.deletion(ofItem: other, in: theirs) else { return taken(other, number) }
       beaten.append((other, deletion.name))
-      for field in theirs.fields(of: other) {
+      for field in fields {
         let name = ItemName(sealed: deletion.name.service, deletion.name.account, field: field.name.field)
         beaten.append((field, ours.deletions.last(of: field.id)?.name ?? name))
       }
@@ -62,12 +89,25 @@ struct MergePlan {
   }
 
   mutating func claim(_ own: MergeRecord, _ other: MergeRecord, _ number: Int) throws(StoreError) -> NameClaim {
+    switch since(own.id) {
+    case .theirs: return taken(other, number)
+    case .ours: return NameClaim(own, number, .untouched)
+    case .both, nil: break
+    }
     let claim = NameClaim(own, other, number, try verdict(own, other))
     if claim.named == 0, own.key != other.key {
       let (from, to) = claim.name == own.key ? (other, own) : (own, other)
       report.undated.append(MergeReport.Renamed(from: from.name, to: to.name))
     }
     return claim
+  }
+
+  /// The claim of a record that comes from the other vault: as it is, if this one did not change it.
+  mutating func taken(_ other: MergeRecord, _ number: Int) -> NameClaim {
+    let isNew = lines.map { $0.ours[other.id] == nil && $0.since[other.id] == nil } ?? false
+    guard isNew || since(other.id) == .theirs else { return NameClaim(other, number, .theirs(isConflict: false)) }
+    replaced.insert(other.id)
+    return NameClaim(other, number, .whole)
   }
 
   private mutating func add(_ pair: MergePair, _ claim: NameClaim) throws(StoreError) {
@@ -87,8 +127,9 @@ struct MergePlan {
   /// Items and fields that change in this merge are told of already.
   private mutating func noteBurials() throws(StoreError) -> Bool {
     let changed = groups.flatMap { [$0.item.name] + $0.fields.map(\.name) + $0.removed.map(\.field.name) }
-    var told = Set(changed + removed.map(\.item.name) + report.joined), gains = false, none = Change()
-    for burial in try burials() where try gain(burial, &none) != nil {
+    var told = Set(changed + removed.map(\.item.name) + report.joined + replaced.compactMap { names[$0] })
+    var gains = false, change = ours.change
+    for burial in try burials() where try gain(burial, &change) != nil {
       gains = true
       if !burial.name.isInternal, told.insert(burial.name).inserted { report.joined.append(burial.name) }
     }
@@ -112,6 +153,8 @@ struct MergePlan {
     case .same(let isLaterThere): return isLaterThere
     case .theirs: return true
     case .ours(let isConflict): return isConflict
+    case .whole: return true
+    case .untouched: return false
     }
   }
 

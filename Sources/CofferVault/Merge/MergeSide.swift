@@ -26,19 +26,30 @@ struct MergeRecord {
 
 struct MergeSide {
   let items: ItemTable
+  /// Whether it is the vault that changes.
+  let isOurs: Bool
+  /// The pairs of buckets that were read; nil for all.
+  let pairs: [Int]?
+  /// What the transaction changed before.
+  let change: Change
   private(set) var records: [MergeRecord] = []
   let deletions: MergeDeletions
   /// By the index of their item.
   private var fields: [RecordIndex: [MergeRecord]] = [:]
 
-  /// Reads all descriptions, and no value.
-  init(_ items: ItemTable, leavingOut isLeftOut: (VaultItem) -> Bool) throws(StoreError) {
+  /// Reads the descriptions of `pairs`, or all, and no value.
+  init(
+    _ items: ItemTable, isOurs: Bool, pairs: [Int]?, leavingOut isLeftOut: (VaultItem) -> Bool, _ change: inout Change
+  ) throws(StoreError) {
     // A merge carries internal items.
     self.items = items.whole
-    deletions = try MergeDeletions(items.whole, leavingOut: isLeftOut)
+    (self.isOurs, self.pairs) = (isOurs, pairs)
+    deletions = try MergeDeletions(items.whole, isOurs: isOurs, pairs: pairs, leavingOut: isLeftOut, &change)
+    self.change = change
     let view = items.view
-    for bucket in RecordTable.present.buckets where view.tree.digests[bucket] != .zero {
-      for entry in try view.list(of: bucket).entries {
+    for bucket in pairs ?? Array(RecordTable.present.buckets) {
+      guard view.tree.digests[bucket] != .zero || change.lists[bucket] != nil else { continue }
+      for entry in try items.records.list(of: bucket, change).entries {
         let meta = try view.openMeta(entry.index, entry.id)
         guard meta.kind == .present else { continue }
         let record = MergeRecord(meta, at: entry.index, exclusion: Self.exclusion(meta, items.item(meta), isLeftOut))
@@ -50,6 +61,18 @@ struct MergeSide {
       }
     }
     records.sort { $0.name < $1.name }
+  }
+
+  func source(of record: MergeRecord) -> MergeSource {
+    MergeSource(items: items, table: .present, index: record.index, isOurs: isOurs)
+  }
+
+  /// All rows of each record: present, previous and deleted ones.
+  func rows() -> [ItemID: [MergeSource]] {
+    var rows: [ItemID: [MergeSource]] = [:]
+    for record in all { rows[record.id, default: []] += (deletions.formers[record.index] ?? []) + [source(of: record)] }
+    for deletion in deletions.all { rows[deletion.id, default: []] += deletion.line.all }
+    return rows
   }
 
   /// Items and fields.
@@ -81,23 +104,23 @@ struct MergePair {
 
   var keys: [ItemName] { [ours, theirs].compactMap { $0?.key } }
 
-  /// Matches by id, then the rest by name.
-  static func match(_ ours: [MergeRecord], _ theirs: [MergeRecord]) -> [MergePair] {
+  /// Matches by id, then the rest by name, but for those of a base: these are other records.
+  static func match(_ ours: [MergeRecord], _ theirs: [MergeRecord], isKnown: (ItemID) -> Bool) -> [MergePair] {
     var pairs = ours.map { MergePair(ours: $0) }
-    let byID = match(theirs, to: &pairs, \.id)
-    let byName = match(byID, to: &pairs, \.key)
+    let byID = match(theirs, to: &pairs, \.id) { _ in true }
+    let byName = match(byID, to: &pairs, \.key) { !isKnown($0) }
     return pairs + byName.map { MergePair(theirs: $0) }
   }
 
   private static func match<Key: Hashable>(
-    _ theirs: [MergeRecord], to pairs: inout [MergePair], _ key: (MergeRecord) -> Key
+    _ theirs: [MergeRecord], to pairs: inout [MergePair], _ key: (MergeRecord) -> Key, _ isMatched: (ItemID) -> Bool
   ) -> [MergeRecord] {
     var free: [Key: Int] = [:]
     for (place, pair) in pairs.enumerated() where pair.theirs == nil {
-      if let ours = pair.ours, free[key(ours)] == nil { free[key(ours)] = place }
+      if let ours = pair.ours, free[key(ours)] == nil, isMatched(ours.id) { free[key(ours)] = place }
     }
     return theirs.filter { record in
-      guard let place = free.removeValue(forKey: key(record)) else { return true }
+      guard isMatched(record.id), let place = free.removeValue(forKey: key(record)) else { return true }
       pairs[place].theirs = record
       return false
     }

@@ -24,13 +24,17 @@ struct MergeSource {
 
   var isInPlace: Bool { isOurs && table == .old && row == nil }
 
-  private func id(_ change: borrowing Change) throws(StoreError) -> RecordID {
+  func id(_ change: borrowing Change) throws(StoreError) -> RecordID {
     let bucket = table.bucket(of: index)
     let list = isOurs ? try items.records.list(of: bucket, change) : try items.view.list(of: bucket)
     guard let id = list.record(at: index) else {
       throw StoredParts.tampered("a record that should exist is missing", items.view.place)
     }
     return id
+  }
+
+  func exists(_ change: borrowing Change) throws(StoreError) -> Bool {
+    try items.records.list(of: table.bucket(of: index), change).record(at: index) != nil
   }
 
   /// Whether the other vault has this very row, under one key.

@@ -9,7 +9,7 @@ struct MergeStep {
   /// Whether this vault's content stays, and gains previous versions of the other's.
   var gainsPast = false
 
-  var isMoved: Bool { ours.map { $0.name != name } ?? false }
+  var isMoved: Bool { ours.map { $0.name != name } ?? false && verdict != .whole }
 
   var fieldKey: ItemName { ItemName(sealed: "", "", field: name.field) }
 }
@@ -30,6 +30,10 @@ enum MergeVerdict: Equatable {
   case ours(isConflict: Bool)
   /// The other vault's; a conflict if neither knows the other one.
   case theirs(isConflict: Bool)
+  /// This vault's as it is: since the base, the other changed nothing.
+  case untouched
+  /// The other vault's rows as they are: since the base, this one changed nothing.
+  case whole
 
   /// Whether this vault's content stays, or an equal one.
   var keepsContent: Bool {
@@ -44,8 +48,8 @@ enum MergeVerdict: Equatable {
   var isOfOurs: Bool {
     switch self {
     case .same(let isLaterThere): !isLaterThere
-    case .ours: true
-    case .theirs: false
+    case .ours, .untouched: true
+    case .theirs, .whole: false
     }
   }
 }

@@ -14,6 +14,7 @@ struct Merger {
   var view: VerifiedView { items.view }
 
   func run(_ change: inout Change) throws(StoreError) -> MergeReport {
+    try replace(&change)
     for (record, deletion) in plan.removed + plan.groups.flatMap({ $0.removed.map { ($0.field, $0.by) } }) {
       _ = try items.removals.remove(record.name, keptUntil: keptUntil, as: deletion, &change)
     }
@@ -21,7 +22,7 @@ struct Merger {
     var lifted: [RecordIndex: MergeLine] = [:]
     for group in plan.groups {
       // The fields must move before their item.
-      for step in group.fields + [group.item] where step.isMoved {
+      for step in group.fields + [group.item] where step.isMoved && step.verdict != .whole {
         if let own = step.ours { lifted[own.index] = try lift(own, &change) }
       }
     }
@@ -42,7 +43,7 @@ struct Merger {
   }
 
   private func lift(_ record: MergeRecord, _ change: inout Change) throws(StoreError) -> MergeLine {
-    let own = try plan.line(of: record, isOurs: true, &change)
+    let own = try plan.line(of: record, in: plan.ours, &change)
     let role = try own.top.meta(change).role
     let lifted = MergeLine(
       top: try own.top.lifted(change), past: try own.past.map { (source) throws(StoreError) in try source.lifted(change) })
@@ -58,10 +59,15 @@ struct Merger {
   private func write(
     _ step: MergeStep, _ lifted: [RecordIndex: MergeLine], _ change: inout Change
   ) throws(StoreError) -> UInt64? {
-    var none = Change()
+    if step.verdict == .whole, let record = step.theirs { return try writeWhole(record, step, &change) }
     var own = step.ours.flatMap { lifted[$0.index] }, other: MergeLine?
-    if let record = step.ours, own == nil { own = try plan.line(of: record, isOurs: true, &change) }
-    if let record = step.theirs { other = try plan.line(of: record, isOurs: false, &none) }
+    if let record = step.ours, own == nil { own = try plan.line(of: record, in: plan.ours, &change) }
+    if let record = step.theirs {
+      other = try plan.line(there: record)
+      if let past = other?.past, step.ours == nil, plan.isPurged(record.id) {
+        other?.past = try plan.unknown(past, of: record.id, change)
+      }
+    }
     guard let winner = step.verdict.isOfOurs ? own : other else {
       throw StoredParts.tampered("a record that should exist is missing", view.place)
     }
@@ -92,7 +98,7 @@ struct Merger {
   }
 
   /// Stores what a record gains from a deletion: a present record keeps it as previous versions.
-  private func bury(_ gain: MergeGain, _ burial: MergeBurial, _ change: inout Change) throws(StoreError) {
+  func bury(_ gain: MergeGain, _ burial: MergeBurial, _ change: inout Change) throws(StoreError) {
     let own = gain.own?.past ?? []
     guard let (moment, mark) = gain.deletion else {
       let named = try gain.line.top.meta(change).named
@@ -118,7 +124,7 @@ struct Merger {
   /// Versions that precede all others stay in place, with their numbers. The other versions of the old history are removed.
   ///
   /// - Returns: the revision of the version.
-  private func store(
+  func store(
     _ content: MergeSource, as name: ItemName, named: UInt64, keeping: Int, after past: [MergeSource], _ own: [MergeSource],
     _ change: inout Change
   ) throws(StoreError) -> UInt64 {

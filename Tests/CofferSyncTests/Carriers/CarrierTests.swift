@@ -14,7 +14,7 @@ import Testing
     try Self.roundTrip(kind)
   }
 
-  @Test(.wholeRun, arguments: Remote.Kind.servers)
+  @Test(.tags(.process), .wholeRun, arguments: Remote.Kind.servers)
   func `a put comes to another machine over a server too`(_ kind: Remote.Kind) throws { try Self.roundTrip(kind) }
 
   private static func roundTrip(_ kind: Remote.Kind) throws {
@@ -91,13 +91,13 @@ import Testing
     let listing = try carrier.heads()
     #expect(listing.heads == [sample.head])
     #expect(try carrier.names().strangers == 4)
-    // A link from a piece's name to a file of this machine is no piece.
+    // A link from a piece's name to a file of this machine is no piece. Other programs may follow it: hashes tell.
     try Remote.write("secret", to: remote.folder.path.appending("secret"), mode: 0o600)
     let linked = PieceName.group(PlainHash.digest([9]))
     try FileManager.default.createSymbolicLink(
       atPath: remote.there.appending(linked.description).string,
       withDestinationPath: remote.folder.path.appending("secret").string)
-    if kind != .command { #expect(try carrier.get([linked], into: remote.pieces("lap")) == [linked]) }
+    if kind == .folder { #expect(try carrier.get([linked], into: remote.pieces("lap")) == [linked]) }
   }
 
   @Test(arguments: Remote.Kind.files)

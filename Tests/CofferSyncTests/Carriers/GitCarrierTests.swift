@@ -139,6 +139,10 @@ import Testing
     #expect(try lap.heads().heads == [first.head] && lap.put(second, from: here, over: [first.head], anew: true))
     #expect(try desk.heads().heads == [second.head])
     #expect(access(sprung.string, F_OK) != 0)
+    // The traps are real: a plain push springs them.
+    let cache = remote.folder.path.appending("carrier-desk/repository").string
+    _ = try Remote.end(of: ["git", "--git-dir", cache, "push", remote.there.string, "refs/coffer/tip:refs/heads/plain"])
+    #expect(access(sprung.string, F_OK) == 0)
   }
 
   @Test func `a damaged cache is made anew, as it holds nothing of its own`() throws {

@@ -12,7 +12,11 @@ import Testing
   private static let script = """
     #!/bin/sh
     for word in "$@"; do last=$word; done
-    if [ "$CUT" = to ]; then head -c "$BYTES" | sh -c "$last"; else sh -c "$last" | head -c "$BYTES"; fi
+    if [ "$CUT" = to ]; then
+      dd bs=1 count="$BYTES" status=none | sh -c "$last"
+    else
+      sh -c "$last" | { dd bs=1 count="$BYTES" status=none; kill -KILL $$; }
+    fi
     """
 
   @Test(arguments: ["to", "from"])

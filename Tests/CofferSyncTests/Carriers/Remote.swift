@@ -108,13 +108,20 @@ final class Remote: Sendable {
       list) cd "$there" && find . -type f | sed 's|^\\./||' ;;
       get) while read -r name; do if [ -f "$there/$name" ]; then cp "$there/$name" "$3/$name" || exit 1; fi; done <"$2" ;;
       put) mkdir -p "$there/h" "$there/o" && while read -r name; do
-        cp "$3/$name" "$there/.new" && mv "$there/.new" "$there/$name" || exit 1
+        cp "$3/$name" "$there/.new-$$" && mv "$there/.new-$$" "$there/$name" || exit 1
       done <"$2" ;;
       delete) while read -r name; do rm -f "$there/$name"; done <"$2" ;;
     esac
     """
 
   static func write(_ text: String, to path: FilePath, mode: mode_t) throws {
+    // A child that another thread forks meanwhile holds what is open for writing here, and the kernel runs no such program.
+    guard mode & 0o100 == 0 else {
+      let draft = path.appending(suffix: ".draft")
+      try write(text, to: draft, mode: 0o600)
+      try run(["install", "-m", String(mode, radix: 8), draft.string, path.string])
+      return
+    }
     try text.write(toFile: path.string, atomically: false, encoding: .utf8)
     try #require(chmod(path.string, mode) == 0)
   }
@@ -127,6 +134,12 @@ final class Remote: Sendable {
   @discardableResult
   static func run(_ words: [String]) throws -> String {
     try need(words[0])
+    let end = try end(of: words)
+    try #require(end.status == 0, "\(words): \(end.text)")
+    return end.text
+  }
+
+  static func end(of words: [String]) throws -> (status: Int32, text: String) {
     let process = Process(), output = Pipe()
     process.executableURL = URL(fileURLWithPath: "/usr/bin/env")
     process.arguments = words
@@ -134,8 +147,7 @@ final class Remote: Sendable {
     try process.run()
     let text = String(decoding: output.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)
     process.waitUntilExit()
-    try #require(process.terminationStatus == 0, "\(words): \(text)")
-    return text
+    return (process.terminationStatus, text)
   }
 }
 
@@ -153,11 +165,13 @@ final class Server: @unchecked Sendable {
     process.environment = ["PATH": "/usr/bin:/bin", "PYTHONPATH": "/usr/local/lib/coffer-tests"]
     (process.standardInput, process.standardOutput, process.standardError) = (input, output, FileHandle.nullDevice)
     try process.run()
-    let line = output.fileHandleForReading.availableData
-    guard let port = Int(String(decoding: line, as: UTF8.self).trimmingCharacters(in: .newlines)) else {
-      try Test.skip(without: "\(script)'s libraries")
-    }
-    self.port = port
+    port = try Self.port(output.fileHandleForReading.availableData, script)
+  }
+
+  private static func port(_ line: Data, _ script: String) throws -> Int {
+    let number = Int(String(decoding: line, as: UTF8.self).trimmingCharacters(in: .newlines))
+    guard let number else { try Test.skip(without: "\(script)'s libraries") }
+    return number
   }
 
   /// sshd, which is ended by a shell.
@@ -169,7 +183,10 @@ final class Server: @unchecked Sendable {
     try process.run()
   }
 
-  deinit { kill(process.processIdentifier, SIGKILL) }
+  /// Both end with their input. A shell that were killed would leave sshd behind.
+  deinit {
+    do { try input.fileHandleForWriting.close() } catch { print("left behind: process \(process.processIdentifier): \(error)") }
+  }
 }
 
 /// OpenSSH's server for this user, with keys of its own.
@@ -199,7 +216,7 @@ struct SSHServer {
       "ssh -F none -i \(folder.appending("user")) -o IdentitiesOnly=yes -o StrictHostKeyChecking=no "
       + "-o UserKnownHostsFile=/dev/null -o LogLevel=ERROR"
     let words = "\(command) -p \(port) 127.0.0.1 true"
-    eventually("sshd answers") { (try? Remote.run(["sh", "-c", words])) != nil }
+    try eventually("sshd answers") { try Remote.end(of: ["sh", "-c", words]).status == 0 }
   }
 }
 

@@ -9,6 +9,7 @@ import Testing
 @Suite struct RemoteNameTests {
   @Test(arguments: [
     ("/srv/vault", "/srv/vault"), ("/srv//vault/", "/srv/vault"), ("/srv/x/../vault", "/srv/vault"), ("/a:b", "/a:b"),
+    ("/a://b@c", "/a:/b@c"),
     ("git@host:ada/vault.git", "git@host:ada/vault.git"), ("host:vault", "host:vault"),
     ("ssh://ada@host:22/vault.git", "ssh://ada@host:22/vault.git"), ("ssh://ada@host/~/v.git", "ssh://ada@host/~/v.git"),
     ("https://host/v.git", "https://host/v.git"), ("git+https://host/v", "git+https://host/v"),
@@ -52,7 +53,8 @@ import Testing
     #expect(!error.description.contains("hunter2"))
   }
 
-  @Test func `a look at a path tells a bare repository from a folder, and a checked out one is refused`() throws {
+  @Test(.tags(.process), .defaultRun)
+  func `a look at a path tells a bare repository from a folder, and a checked out one is refused`() throws {
     let folder = try TestFolder("remote-name"), cache = folder.path.appending("cache")
     func carrier(_ name: String) throws -> any Carrier {
       try RemoteName(folder.path.appending(name).string).carrier(folder: cache, groups: { Sample.groups(of: $0) })

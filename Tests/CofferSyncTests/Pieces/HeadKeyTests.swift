@@ -32,7 +32,11 @@ import Testing
   }
 
   private func refusal(of put: Put, by vault: borrowing UnlockedVault) throws -> StoreError.Kind? {
-    try kind { _ = try HeadVault.open(put.pieces(), by: vault).verify() }
+    let found = try kind { _ = try HeadVault.open(put.pieces(), by: vault).verify() }
+    // The outline, which no group is brought for, tells the same.
+    let pieces = Put(head: put.head, groups: [:]).pieces()
+    #expect(try kind { _ = try HeadVault.outline(of: pieces, by: vault) } == found)
+    return found
   }
 
   @Test func `a head of a later key is followed where the key comes from this one's`() throws {
@@ -45,7 +49,10 @@ import Testing
     let head = try HeadVault.open(put.pieces(), by: vault)
     _ = try head.verify()
     #expect(try text(head.get(ada)) == "two")
-    #expect(try HeadVault.read(head) { (rows) throws(StoreError) in rows.key.epoch } == 3)
+    let (key, state) = try HeadVault.read(head) { (rows) throws(StoreError) in (rows.key, rows.state) }
+    let outline = try HeadVault.outline(of: Put(head: put.head, groups: [:]).pieces(), by: vault)
+    #expect(key.epoch == 3 && outline.key == key && outline.state == state)
+    #expect(state.replicas.map(\.id) == [Put.machine])
   }
 
   @Test func `a head of an older key is refused as rolled back`() throws {

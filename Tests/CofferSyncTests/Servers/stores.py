@@ -1,5 +1,6 @@
 """WsgiDAV or moto's S3 for rclone: stores.py webdav FOLDER, or stores.py s3. Prints its port, and ends with its input."""
 
+import os
 import sys
 import threading
 
@@ -22,3 +23,5 @@ server.prepare()
 print(server.bind_addr[1], flush=True)
 threading.Thread(target=server.serve, daemon=True).start()
 sys.stdin.read()
+# Its workers would go on.
+os._exit(0)

@@ -1,0 +1,177 @@
+package import CofferMemory
+package import CofferPlatform
+internal import CofferStorage
+package import CofferVaultFormat
+
+/// A machine's key for its bases, which outlive the vault's keys.
+package final class MergeKey: Sendable {
+  let bytes: SecretBytes
+
+  /// - Parameter bytes: 32 random ones.
+  package init(_ bytes: consuming SecretBytes) { self.bytes = bytes }
+}
+
+/// The content of a vault on which two machines agreed, as keyed digests: enough to see which side changed a record since.
+package struct MergeBase: Sendable, Equatable {
+  /// One row: of which record, and with which content and form.
+  struct Row: Hashable, Sendable {
+    let line: RecordDigest, write: RecordDigest, form: RecordDigest
+  }
+
+  /// The rows of a bucket of `rec` and of the same one of `old`.
+  struct Pair: Hashable, Sendable {
+    /// As in the vault's set, to copy a pair that did not change.
+    let digests: [Digest32]
+    /// In the order of their bytes, so that equal bases have equal bytes.
+    let rows: [Row]
+  }
+
+  static let pairs = DigestTree.buckets / 2
+  private static let part = "base of a merge"
+  private static let magic: StaticString = "COFFERB1"
+  private static let headBytes = 8 + 8 + 32
+  private static let pairBytes = 2 + 2 * 32 + 4
+  private static let rowBytes = 3 * 16
+
+  /// The vault's key of that time. Another key spreads the records over other buckets.
+  let mark: EpochMark
+  /// Those with records, by number.
+  private(set) var pairs: [Int: Pair] = [:]
+
+  /// The base of a vault in a transaction. Only pairs that `previous` has not are read.
+  init(of items: ItemTable, _ key: MergeKey, from previous: MergeBase?, _ change: inout Change) throws(StoreError) {
+    let view = items.view
+    mark = view.keys.epochMark
+    var changed: [Int] = []
+    for pair in 0..<Self.pairs {
+      let digests = items.records.digests(ofPair: pair, change)
+      if let known = previous?.pairs[pair], previous?.mark == mark, known.digests == digests {
+        pairs[pair] = known
+      } else if digests != [.zero, .zero] {
+        changed.append(pair)
+      }
+    }
+    let side = try MergeSide(items, isOurs: true, pairs: changed, leavingOut: { _ in false }, &change)
+    var rows: [Int: [Row]] = [:]
+    for (id, sources) in side.rows() {
+      for source in sources {
+        let row = try source.row(of: id, key, change)
+        rows[RecordTable.present.bucket(of: source.index), default: []].append(row)
+      }
+    }
+    for pair in changed {
+      pairs[pair] = Pair(
+        digests: items.records.digests(ofPair: pair, change),
+        rows: rows[pair, default: []].sorted { $0.order.lexicographicallyPrecedes($1.order) })
+    }
+  }
+
+  /// The rows of each record in some pairs; nil for all.
+  func lines(in chosen: [Int]?) -> [RecordDigest: Set<Row>] {
+    var lines: [RecordDigest: Set<Row>] = [:]
+    for pair in chosen ?? Array(pairs.keys) {
+      for row in pairs[pair]?.rows ?? [] { lines[row.line, default: []].insert(row) }
+    }
+    return lines
+  }
+
+  // MARK: Bytes
+
+  /// Set in the number of a pair that is as in the newer base.
+  private static let isSame: UInt16 = 1 << 15
+
+  /// The mark of the key, then each pair ascending: its number, two digests, the number of rows, and the rows.
+  ///
+  /// - Parameter newer: a base that the reader has; only the numbers of its pairs are written again.
+  package func encoded(after newer: MergeBase? = nil) -> [UInt8] {
+    let same = newer.flatMap { $0.mark == mark ? $0.pairs : nil } ?? [:]
+    let size = pairs.reduce(Self.headBytes) { size, pair in
+      size + (same[pair.key] == pair.value ? 2 : Self.pairBytes + pair.value.rows.count * Self.rowBytes)
+    }
+    return ByteWriter.bytes(size) { out in
+      out.write(Self.magic)
+      out.write(mark.epoch)
+      out.write(mark.mark)
+      for (number, pair) in pairs.sorted(by: { $0.key < $1.key }) {
+        guard same[number] != pair else {
+          out.write(UInt16(number) | Self.isSame)
+          continue
+        }
+        out.write(UInt16(number))
+        for digest in pair.digests { out.write(digest) }
+        out.write(UInt32(pair.rows.count))
+        for row in pair.rows { for digest in [row.line, row.write, row.form] { out.write(digest) } }
+      }
+    }
+  }
+
+  /// - Throws: ``FormatError/damaged(_:_:)``. The caller checks that its own machine wrote the bytes.
+  package init(decoding bytes: [UInt8], after newer: MergeBase? = nil) throws(FormatError) {
+    self = try bytes.span.bytes.withUnsafeBytes { (bytes) throws(FormatError) in
+      try FormatError.reading(bytes, of: Self.part) { (reader) throws(FormatError) in
+        try MergeBase(from: &reader, after: newer)
+      }
+    }
+  }
+
+  private init(from reader: inout ByteReader, after newer: MergeBase?) throws(FormatError) {
+    try reader.expect(Self.magic)
+    mark = EpochMark(epoch: try reader.counter("epoch"), mark: try reader.block32())
+    var last = -1
+    while reader.remaining > 0 {
+      let found = try reader.number(UInt16.self)
+      let number = Int(found & ~Self.isSame)
+      guard number > last, number < Self.pairs else { throw reader.damaged("its pairs are not in order") }
+      last = number
+      guard found & Self.isSame == 0 else {
+        guard let pair = newer?.pairs[number], newer?.mark == mark else { throw reader.damaged("it repeats a pair that is not there") }
+        pairs[number] = pair
+        continue
+      }
+      let digests: [Digest32] = [try reader.block32(), try reader.block32()]
+      let count = Int(try reader.number(UInt32.self))
+      // Before any memory is taken for them.
+      guard count <= reader.remaining / Self.rowBytes else { throw reader.damaged("it has fewer rows than it says") }
+      var rows: [Row] = []
+      rows.reserveCapacity(count)
+      for _ in 0..<count {
+        rows.append(Row(line: try reader.block16(), write: try reader.block16(), form: try reader.block16()))
+      }
+      pairs[number] = Pair(digests: digests, rows: rows)
+    }
+  }
+}
+
+extension MergeBase.Row {
+  fileprivate var order: [UInt8] { line.bytes + write.bytes + form.bytes }
+}
+
+extension MergeSource {
+  func row(of id: ItemID, _ key: MergeKey, _ change: borrowing Change) throws(StoreError) -> MergeBase.Row {
+    let record = try open(change)
+    return MergeBase.Row(
+      line: id.digest(key.bytes), write: record.writeDigest(key.bytes), form: record.meta.formDigest(key.bytes))
+  }
+}
+
+extension RecordSet {
+  /// The digests of a bucket of `rec` and of the same one of `old`.
+  func digests(ofPair pair: Int, _ change: borrowing Change) -> [Digest32] {
+    RecordTable.allCases.map { table in
+      let bucket = table.buckets.lowerBound + pair
+      return change.lists[bucket].map { DigestTree.digest(bucket, $0.entries, keys: view.keys) } ?? view.tree.digests[bucket]
+    }
+  }
+}
+
+extension UnlockedVault {
+  /// The base of this vault as it is.
+  ///
+  /// - Parameter previous: an earlier base; its pairs that did not change are not read again.
+  package borrowing func mergeBase(_ key: MergeKey, from previous: MergeBase? = nil) throws(StoreError) -> MergeBase {
+    try core.read { (vault) throws(StoreError) in
+      var none = Change()
+      return try MergeBase(of: vault.items.whole, key, from: previous, &none)
+    }
+  }
+}

@@ -1,0 +1,61 @@
+package import CofferMemory
+
+package enum RecordDigestRole {}
+/// 16 bytes under the key of one machine, for its own memory. No part of the format.
+package typealias RecordDigest = Block16<RecordDigestRole>
+
+extension ItemID {
+  package func digest(_ key: borrowing SecretBytes) -> RecordDigest {
+    key.withUnsafeBytes { key in KeyedHash.block(key, .syncLine, salt: VaultSalt.zero) { $0.update(self) } }
+  }
+}
+
+extension OpenRecord {
+  /// Of the content: the value, its description, and the date of the value.
+  package borrowing func writeDigest(_ key: borrowing SecretBytes) -> RecordDigest {
+    let meta = meta
+    return withBytes { value in
+      key.withUnsafeBytes { key in
+        KeyedHash.block(key, .syncWrite, salt: VaultSalt.zero) { hash in
+          hash.update(UInt64(meta.valueCount.map { $0 + 1 } ?? 0))
+          hash.update(prefixed: value)
+          for text in [meta.label, meta.contentType] { hash.update(prefixed: text) }
+          for attribute in meta.describingAttributes {
+            hash.update(prefixed: attribute.name)
+            hash.update(prefixed: attribute.value)
+          }
+          hash.update(meta.expires)
+          hash.update(meta.written)
+        }
+      }
+    }
+  }
+
+  private borrowing func withBytes<Result>(_ body: (UnsafeRawBufferPointer) -> Result) -> Result {
+    switch value {
+    case .some(let value): value.withUnsafeBytes(body)
+    case .none: body(.noBytes)
+    }
+  }
+}
+
+extension RecordMeta {
+  /// Of all that a write leaves: the kind, names, revision, times, history and deletion.
+  package func formDigest(_ key: borrowing SecretBytes) -> RecordDigest {
+    key.withUnsafeBytes { key in
+      KeyedHash.block(key, .syncForm, salt: VaultSalt.zero) { hash in
+        hash.update(kind.rawValue)
+        for text in [service, account, field] { hash.update(prefixed: text) }
+        for number in [revision, named, created, modified, deletion?.until ?? 0] { hash.update(number) }
+        hash.update(history)
+        hash.update(deletion?.commit ?? .zero)
+      }
+    }
+  }
+}
+
+extension Label {
+  fileprivate static let syncLine = Label("sync line")
+  fileprivate static let syncWrite = Label("sync write")
+  fileprivate static let syncForm = Label("sync form")
+}

@@ -1,0 +1,162 @@
+import CofferPlatform
+import CofferStorage
+import CofferTestSupport
+import Foundation
+import Testing
+
+@testable import CofferVault
+@testable import CofferVaultFormat
+
+/// Merges of three ways: with what both sides last agreed on.
+@Suite struct MergeBaseTests {
+  private let clock = Mutable(Date(timeIntervalSince1970: 1_000_000))
+  private let ada = ItemName(sealed: "svc", "ada"), bob = ItemName(sealed: "svc", "bob")
+  private let year: Double = 365 * 86400
+
+  private func machines(
+    skews: [Double] = [0, 0, 0], _ prepare: (borrowing UnlockedVault) throws -> Void = { _ in }
+  ) throws -> MergedMachines {
+    try MergedMachines(skews: skews, clock) { vault in
+      try vault.set(form("a0"), for: ada, keeping: 5)
+      try vault.set(form("b0"), for: bob, keeping: 5)
+      try prepare(vault)
+    }
+  }
+
+  private func tick() { clock.value += 1 }
+
+  private func expectSame(_ all: MergedMachines, _ location: SourceLocation = #_sourceLocation) throws {
+    #expect(try Set(all.machines.map { try $0.vault.root() }).count == 1, sourceLocation: location)
+    for machine in all.machines { _ = try machine.vault.verify() }
+  }
+
+  @Test func `what one machine changed comes with the very rows, whatever the clocks say`() throws {
+    let pin = try ada.field(named: "pin")
+    let all = try machines(skews: [0, year, -year]) { try $0.set(form("0"), for: pin, keeping: 5) }
+    for (turn, machine) in all.machines.enumerated() {
+      tick()
+      try machine.vault.set(form("a\(turn + 1)"), for: ada)
+      try machine.vault.set(form("\(turn + 1)"), for: pin)
+      try machine.vault.apply([.move(bob, to: ItemName(sealed: "svc", "bob\(turn)"))])
+      try all.sync(machine)
+      for other in all.machines { try all.sync(other) }
+      try machine.vault.apply([.move(ItemName(sealed: "svc", "bob\(turn)"), to: bob)])
+      try all.settle()
+      try expectSame(all)
+    }
+    #expect(all.reports.allSatisfy { $0.conflicts.isEmpty })
+    #expect(try all.machines[0].vault.values(ada) == ["a3", "a2", "a1", "a0"])
+    #expect(all.heads.count == 7, "nobody puts what it only took")
+  }
+
+  @Test func `both changed one content: one stays, the other is kept and told`() throws {
+    let all = try machines()
+    for (number, machine) in all.machines.prefix(2).enumerated() {
+      tick()
+      try machine.vault.set(form("new \(number)"), for: ada)
+    }
+    try all.settle()
+    try expectSame(all)
+    #expect(all.reports.flatMap(\.conflicts).count == 1)
+    #expect(try all.machines[2].vault.values(ada) == ["new 1", "new 0", "a0"])
+  }
+
+  @Test func `a change beats a deletion, even one by a clock ahead`() throws {
+    let all = try machines(skews: [0, year, 0])
+    try all.machines[0].vault.set(form("changed"), for: ada)
+    tick()
+    try all.machines[1].vault.remove(ada, keptUntil: .distantFuture)
+    try all.settle()
+    try expectSame(all)
+    #expect(try all.machines[1].vault.values(ada).prefix(2) == ["changed", "a0"])
+    try all.machines[1].vault.remove(ada, keptUntil: .distantFuture)
+    try all.settle()
+    tick()
+    try all.machines[0].vault.undelete(ada)
+    try all.settle()
+    try expectSame(all)
+    #expect(try all.machines[1].vault.values(ada).first == "changed")
+  }
+
+  @Test func `what was removed for good does not come back, and a change of it comes without what was known`() throws {
+    let all = try machines { try $0.set(form("a1"), for: ada) }
+    try all.machines[0].vault.remove(ada)
+    try all.machines[0].vault.remove(bob)
+    tick()
+    try all.machines[1].vault.set(form("a2"), for: ada)
+    try all.settle()
+    try expectSame(all)
+    for machine in all.machines {
+      #expect(try machine.vault.list().map(\.name) == [ada] && machine.vault.values(ada) == ["a2"])
+    }
+    try all.machines[2].vault.set(form("a3"), for: ada)
+    try all.machines[2].vault.prune(.allBut(0), of: ada)
+    try all.settle()
+    try expectSame(all)
+    #expect(try all.machines[0].vault.values(ada) == ["a3"])
+  }
+
+  @Test func `an item that one machine renamed keeps what another changed in it`() throws {
+    let pin = try ada.field(named: "pin")
+    let all = try machines { try $0.set(form("0"), for: pin) }
+    try all.machines[0].vault.apply([.move(ada, to: ItemName(sealed: "svc", "eve"))])
+    tick()
+    try all.machines[1].vault.set(form("1"), for: pin)
+    try all.machines[2].vault.set(form("p"), for: ada.field(named: "puk"))
+    try all.settle()
+    try expectSame(all)
+    let eve = ItemName(sealed: "svc", "eve")
+    #expect(try all.machines[2].vault.list().map(\.name) == [bob, eve])
+    #expect(try text(all.machines[2].vault.get(eve.field(named: "pin"))) == "1")
+    #expect(try all.machines[0].vault.fields(of: eve).map(\.name.field) == ["pin", "puk"])
+    #expect(all.reports.allSatisfy { $0.conflicts.isEmpty })
+  }
+
+  @Test func `two heads are merged in one transaction`() throws {
+    let all = try machines()
+    for (number, machine) in all.machines.prefix(2).enumerated() {
+      tick()
+      try machine.vault.set(form("new \(number)"), for: [ada, bob][number])
+      try all.sync(machine, isRaced: true)
+    }
+    all.deliver()
+    let third = all.machines[2]
+    let heads = all.heads.suffix(2)
+    let base = third.bases[0].base
+    let one = try heads[1].place.unlock()
+    let other = try heads[2].place.unlock()
+    let generation = try third.vault.status().generation
+    try third.vault.mergeHeads(third.key) { (merge) throws(StoreError) in
+      _ = try merge.merge(one, since: base)
+      _ = try merge.merge(other, since: base)
+    }
+    #expect(try third.vault.status().generation == generation + 1)
+    #expect(try text(third.vault.get(ada)) == "new 0" && text(third.vault.get(bob)) == "new 1")
+    _ = try third.vault.verify()
+  }
+
+  @Test func `a base is read again from its bytes, and from no others`() throws {
+    let all = try machines()
+    let machine = all.machines[0]
+    let base = try machine.vault.mergeBase(machine.key)
+    let bytes = base.encoded()
+    #expect(try MergeBase(decoding: bytes) == base)
+    #expect(try machine.vault.mergeBase(machine.key, from: base) == base)
+    for count in [0, 7, bytes.count - 1] {
+      #expect(throws: FormatError.self) { try MergeBase(decoding: Array(bytes.prefix(count))) }
+    }
+    #expect(throws: FormatError.self) { try MergeBase(decoding: bytes + [0]) }
+    var huge = bytes
+    huge.replaceSubrange(114..<118, with: [255, 255, 255, 255])
+    #expect(throws: FormatError.self) { try MergeBase(decoding: huge) }
+    let other = MergeKey(try secret([UInt8](repeating: 9, count: 32)))
+    #expect(try machine.vault.mergeBase(other) != base)
+  }
+}
+
+extension UnlockedVault {
+  /// The root of the set of rows: equal ones under one key are of equal rows.
+  borrowing func root() throws -> [UInt8] {
+    try core.read { (vault) throws(StoreError) in vault.view.tree.root.bytes }
+  }
+}
