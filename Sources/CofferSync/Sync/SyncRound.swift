@@ -244,7 +244,9 @@ struct SyncRound {
       remedy: .acceptOlder)
   }
 
-  private func missing(_ machine: ReplicaID, _ seen: VersionVector, in vault: borrowing UnlockedVault) throws(StoreError) -> String {
+  private func missing(
+    _ machine: ReplicaID, _ seen: VersionVector, in vault: borrowing UnlockedVault
+  ) throws(StoreError) -> String {
     let name = try SyncMachine.name(of: machine, in: vault) ?? machine.description
     return "\(name)'s put of generation \(seen.marks[machine]?.generation ?? 0) is missing there"
   }

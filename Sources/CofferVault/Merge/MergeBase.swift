@@ -124,7 +124,9 @@ package struct MergeBase: Sendable, Equatable {
       guard number > last, number < Self.pairs else { throw reader.damaged("its pairs are not in order") }
       last = number
       guard found & Self.isSame == 0 else {
-        guard let pair = newer?.pairs[number], newer?.mark == mark else { throw reader.damaged("it repeats a pair that is not there") }
+        guard let newer, newer.mark == mark, let pair = newer.pairs[number] else {
+          throw reader.damaged("it repeats a pair that is not there")
+        }
         pairs[number] = pair
         continue
       }

@@ -64,7 +64,9 @@ final class Laptop {
 
   func value(_ account: String) throws -> String? {
     try withVault { vault in
-      try vault.get(ItemName(service: "web", account: account)).map { String(decoding: $0.bytes.withUnsafeBytes { Array($0) }, as: UTF8.self) }
+      try vault.get(ItemName(service: "web", account: account)).map { form in
+        String(decoding: form.bytes.withUnsafeBytes { Array($0) }, as: UTF8.self)
+      }
     }
   }
 }

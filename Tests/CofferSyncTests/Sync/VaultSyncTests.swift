@@ -106,8 +106,8 @@ import Testing
     let (desk, lap) = try two("ada")
     try desk.set("ada", "ada-1")
     try desk.sync()
-    let head = try #require(
-      try FileManager.default.contentsOfDirectory(atPath: remote + "/h").max { $0.localizedStandardCompare($1) == .orderedAscending })
+    let heads = try FileManager.default.contentsOfDirectory(atPath: remote + "/h")
+    let head = try #require(heads.max { Int($0.prefix { $0 != "-" }) ?? 0 < Int($1.prefix { $0 != "-" }) ?? 0 })
     let path = remote + "/h/" + head
     let whole = try Data(contentsOf: URL(fileURLWithPath: path))
     try whole.dropLast().write(to: URL(fileURLWithPath: path))
