@@ -1,4 +1,3 @@
-public import CofferPlatform
 public import CofferVault
 public import FoundationEssentials
 

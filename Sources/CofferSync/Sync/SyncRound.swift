@@ -61,7 +61,7 @@ struct SyncRound {
       throw rolledBack(try missing(lost, memory.seen, in: vault))
     }
     let newest = heads.filter { head in !heads.contains { $0.vector.dominates(head.vector) } }
-      .sorted { $0.head.name < $1.head.name }
+      .sorted { ($0.state.generation, $0.head.name.description) < ($1.state.generation, $1.head.name.description) }
     var bases = try Bases.read(salt, in: pins, for: vault)
     let key = try key(of: bases.machine, in: vault)
     for head in newest where !head.vector.isCovered(by: bases.known) { try take(head, into: vault, key, &bases, &report) }
@@ -180,35 +180,33 @@ struct SyncRound {
     var vector = joint
     vector.note(PinRecord.Mark(generation: generation + 1, commit: .random()), of: bases.machine)
     let (own, next) = (vector, bases)
-    let cut = try HeadVault.read(vault) { (rows) throws(StoreError) in
+    let made = try HeadVault.read(vault) { (rows) throws(StoreError) -> Cut in
       try cut(rows, own, over: newest, key, next)
     }
-    if let base = cut.base {
-      bases.note(base, cut.head == nil ? joint : vector)
-      // Before the put: a base that lies nowhere is never chosen, and a put whose answer is lost is no other's.
-      try bases.write(in: pins)
-    }
-    if let head = cut.head {
-      let isNewKey = newest.contains { $0.key != cut.key }
-      guard try carrier.put(cut.groups.map { .group($0) }, head.name, from: folder, over: listing.heads, anew: isNewKey)
+    bases.note(made.base, made.head == nil ? joint : vector)
+    // Before the put: a base that lies nowhere is never chosen, and a put whose answer is lost is no other's.
+    try bases.write(in: pins)
+    if let head = made.head {
+      let isNewKey = newest.contains { $0.key != made.key }
+      guard try carrier.put(made.groups.map { .group($0) }, head.name, from: folder, over: listing.heads, anew: isNewKey)
       else { return nil }
       report.put = generation + 1
     }
-    let heads = [cut.head?.name ?? newest.first?.head.name].compactMap(\.self)
+    let heads = [made.head?.name ?? newest.first?.head.name].compactMap(\.self)
     try SyncRecord(
-      vault: salt, address: remote, key: cut.key, seen: cut.head == nil ? joint : vector, commit: cut.commit, heads: heads
+      vault: salt, address: remote, key: made.key, seen: made.head == nil ? joint : vector, commit: made.commit, heads: heads
     ).write(in: pins)
     return report
   }
 
   /// One commit of the vault, as it is put.
-  private struct Cut {
+  private struct Cut: Sendable {
     let key: EpochMark, commit: CommitID
     /// Nil if the only head there has just these rows.
     var head: Head?
     /// Those that no head there has. They are in the cache, as is the head.
     var groups: [Digest32] = []
-    let base: MergeBase?
+    let base: MergeBase
   }
 
   private func cut(

@@ -7,17 +7,21 @@ struct SyncTurn: ~Copyable {
   private let descriptor: Int32
   private let calls = SystemCalls()
 
+  private init(_ descriptor: Int32) { self.descriptor = descriptor }
+
   /// - Throws: ``StoreError`` `.busy` while another one runs for long, `.denied`, `.io`.
-  init(of vault: VaultID, in pins: FilePath) throws(StoreError) {
-    let path = try TrustedPath.makePrivateFolder(pins).appending("sy-\(vault).lock")
+  static func take(of vault: VaultID, in pins: FilePath) throws(StoreError) -> SyncTurn {
+    let (calls, path) = (SystemCalls(), try TrustedPath.makePrivateFolder(pins).appending("sy-\(vault).lock"))
     let opened = calls.open(path.string, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0o600)
     guard opened >= 0 else { throw StoreError(errno: -opened, "open the lock of the sync", place: path) }
-    descriptor = opened
-    do throws(StoreError) { try FileLock.acquire(descriptor, calls, place: path) { nil } } catch {
-      close(descriptor)
+    do throws(StoreError) { try FileLock.acquire(opened, calls, place: path) { nil } } catch {
+      close(opened)
       throw error
     }
+    return SyncTurn(opened)
   }
+
+  consuming func end() {}
 
   deinit {
     FileLock.release(descriptor, calls)

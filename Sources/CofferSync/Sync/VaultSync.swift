@@ -41,11 +41,14 @@ public struct VaultSync: Sendable {
   ///   remote that cannot be reached or is not whole yet, `.busy` if others were always faster, `.tampered`, `.damaged`,
   ///   `.noSpace`; the errors of reading and writing the vault.
   public func run(_ vault: borrowing UnlockedVault, _ options: SyncOptions) throws(StoreError) -> SyncReport {
-    let turn = try SyncTurn(of: vault.id, in: pins)
-    defer { turn.end() }
+    let turn = try SyncTurn.take(of: vault.id, in: pins)
     for _ in 0..<Self.mostRaces {
-      if let report = try SyncRound(name, vault.id, pins: pins, caches: caches, options).run(vault) { return report }
+      if let report = try SyncRound(name, vault.id, pins: pins, caches: caches, options).run(vault) {
+        turn.end()
+        return report
+      }
     }
+    turn.end()
     throw StoreError(
       .busy, "other machines put something \(Self.mostRaces) times meanwhile", place: remote, cure: "try again; all was taken")
   }
