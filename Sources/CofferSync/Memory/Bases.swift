@@ -27,6 +27,8 @@ struct Bases {
   let vault: VaultSalt, machine: ReplicaID
   /// The newest first.
   private var list: [Base] = []
+  /// This machine's own puts, ascending: the last one that was seen at a remote, and later ones, whose answer may be lost.
+  private var puts: [PinRecord.Mark] = []
 
   /// What this vault has of all machines.
   var known: VersionVector { list.first?.vector ?? VersionVector() }
@@ -34,6 +36,17 @@ struct Bases {
 
   /// The newest base that a head with `vector` has all of.
   func base(of vector: VersionVector) -> MergeBase? { list.first { $0.vector.isCovered(by: vector) }?.content }
+
+  /// No put of this machine has a generation twice, also if nothing of an earlier one lies anywhere.
+  var lastPut: UInt64 { puts.last?.generation ?? 0 }
+
+  /// Whether a vector's entry for this machine is none of its puts: a copy of its home has made that.
+  func isForeign(_ vector: VersionVector) -> Bool { vector.marks[machine].map { !puts.contains($0) } ?? false }
+
+  /// Notes a put before it is made.
+  mutating func note(put: PinRecord.Mark, after seen: VersionVector) {
+    puts = puts.filter { $0.generation >= seen.marks[machine]?.generation ?? 0 } + [put]
+  }
 
   mutating func note(_ content: MergeBase, _ vector: VersionVector, by commit: CommitID? = nil) {
     list.insert(Base(vector: vector, commit: commit, content: content), at: 0)
@@ -44,10 +57,15 @@ struct Bases {
 
   private func encoded() -> [UInt8] {
     var newer: MergeBase?
-    var content = ByteWriter.bytes(8 + 16 + 16) { out in
+    var content = ByteWriter.bytes(8 + 16 + 16 + 2 + puts.count * 24) { out in
       out.write(Self.magic)
       out.write(vault)
       out.write(machine)
+      out.write(UInt16(truncatingIfNeeded: puts.count))
+      for put in puts {
+        out.write(put.generation)
+        out.write(put.commit)
+      }
     }
     for base in list {
       let bytes = base.content.encoded(after: newer)
@@ -78,6 +96,9 @@ struct Bases {
   private init(from reader: inout ByteReader) throws(FormatError) {
     try reader.expect(Self.magic)
     self.init(vault: try reader.block16(), machine: try reader.block16())
+    for _ in 0..<(try reader.number(UInt16.self)) {
+      puts.append(PinRecord.Mark(generation: try reader.counter("generation", atLeast: 1), commit: try reader.block16()))
+    }
     var newer: MergeBase?
     while reader.remaining > 0 {
       let vector = try VersionVector(from: &reader)

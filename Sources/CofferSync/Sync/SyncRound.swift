@@ -56,13 +56,14 @@ struct SyncRound {
     let commit = try HeadVault.read(vault) { $0.state.commit }
     if let memory, memory.commit == commit, Set(memory.heads) == Set(listing.heads) { return report }
     let heads = try found(listing.heads, by: vault, &report)
-    let joint = try joint(heads)
+    let joint = try joint(heads, memory)
+    var bases = try Bases.read(salt, in: pins, for: vault)
+    guard !bases.isForeign(joint) else { throw forked("this machine's last put there is none that it made") }
     if let memory, !options.accepts, let lost = memory.seen.lacking(in: joint).first {
       throw rolledBack(try missing(lost, memory.seen, in: vault))
     }
     let newest = heads.filter { head in !heads.contains { $0.vector.dominates(head.vector) } }
       .sorted { ($0.state.generation, $0.head.name.description) < ($1.state.generation, $1.head.name.description) }
-    var bases = try Bases.read(salt, in: pins, for: vault)
     let key = try key(of: bases.machine, in: vault)
     for head in newest where !head.vector.isCovered(by: bases.known) { try take(head, into: vault, key, &bases, &report) }
     return try put(vault, over: newest, joint, listing, key, &bases, &report)
@@ -118,17 +119,23 @@ struct SyncRound {
     guard missing.isEmpty else { throw incomplete("\(missing.count) of \(wanted.count) files are missing there") }
   }
 
-  private func joint(_ heads: [Found]) throws(StoreError) -> VersionVector {
+  private func joint(_ heads: [Found], _ memory: SyncRecord?) throws(StoreError) -> VersionVector {
     var joint = VersionVector()
     for head in heads {
-      if let machine = joint.forks(with: head.vector).first {
-        throw StoreError(
-          .forked, "machine \(machine) has put two heads of one generation: it has a copy that works apart", place: remote,
-          cure: "let one of them forget the remote, and sync anew; nothing was changed")
+      for known in [joint, memory?.seen].compactMap(\.self) {
+        guard let machine = known.forks(with: head.vector).first else { continue }
+        throw forked("machine \(machine) has put two heads of one generation")
       }
       joint.join(head.vector)
     }
     return joint
+  }
+
+  private func forked(_ what: String) -> StoreError {
+    StoreError(
+      .forked, "\(what): a copy of its home works apart", place: remote,
+      cure: "accept the vault's pin anew in one of the two homes, which makes it another machine; nothing was changed",
+      remedy: .acceptFork)
   }
 
   // MARK: Taking
@@ -176,13 +183,15 @@ struct SyncRound {
     _ key: MergeKey, _ bases: inout Bases, _ report: inout SyncReport
   ) throws(StoreError) -> SyncReport? {
     report.items = try vault.count(ItemQuery())
-    let generation = (listing.heads.map(\.generation) + joint.marks.values.map(\.generation)).max() ?? 0
+    let known = listing.heads.map(\.generation) + joint.marks.values.map(\.generation) + [bases.lastPut]
+    let own = PinRecord.Mark(generation: (known.max() ?? 0) + 1, commit: .random())
     var vector = joint
-    vector.note(PinRecord.Mark(generation: generation + 1, commit: .random()), of: bases.machine)
-    let (own, next) = (vector, bases)
+    vector.note(own, of: bases.machine)
+    let (next, joined) = (vector, bases)
     let made = try HeadVault.read(vault) { (rows) throws(StoreError) -> Cut in
-      try cut(rows, own, over: newest, key, next)
+      try cut(rows, next, over: newest, key, joined)
     }
+    if made.head != nil { bases.note(put: own, after: joint) }
     bases.note(made.base, made.head == nil ? joint : vector)
     // Before the put: a base that lies nowhere is never chosen, and a put whose answer is lost is no other's.
     try bases.write(in: pins)
@@ -190,7 +199,7 @@ struct SyncRound {
       let isNewKey = newest.contains { $0.key != made.key }
       guard try carrier.put(made.groups.map { .group($0) }, head.name, from: folder, over: listing.heads, anew: isNewKey)
       else { return nil }
-      report.put = generation + 1
+      report.put = own.generation
     }
     let heads = [made.head?.name ?? newest.first?.head.name].compactMap(\.self)
     try SyncRecord(
