@@ -20,7 +20,9 @@ import Testing
         commit: .random())
     }
     let mark = KeyMark([UInt8](repeating: 3, count: 32)) ?? .zero
-    return SyncRecord(vault: vault, address: address, key: EpochMark(epoch: 4, mark: mark), seen: VersionVector(replicas))
+    return SyncRecord(
+      vault: vault, address: address, key: EpochMark(epoch: 4, mark: mark), seen: VersionVector(replicas), commit: .random(),
+      heads: [HeadName(generation: 3, hash: PlainHash.digest([1]))])
   }
 
   private func files() throws -> [FilePath] {
@@ -127,7 +129,8 @@ import Testing
     }
     let content = Array(record("a", machines: 2).encoded().dropLast(32))
     #expect(decoded(content))
-    let first = content.count - 80
+    // Behind them are a commit and a head.
+    let first = content.count - 80 - 58
     func changed(_ at: Int, _ bytes: [UInt8]) -> [UInt8] {
       var changed = content
       changed.replaceSubrange(at..<at + bytes.count, with: bytes)
