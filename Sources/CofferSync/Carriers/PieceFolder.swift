@@ -24,6 +24,11 @@ package struct PieceFolder: Sendable {
     return status.isRegular && status.size <= name.limit
   }
 
+  func remove(_ name: PieceName) throws(StoreError) {
+    let code = path(of: name).withPlatformString { unlink($0) == 0 ? 0 : errno }
+    guard code == 0 || code == ENOENT else { throw StoreError(errno: code, "remove the file", place: path(of: name)) }
+  }
+
   /// Not durable: it can be brought again.
   package func write(_ bytes: [UInt8], as name: PieceName) throws(StoreError) { try Self.write(bytes, to: path(of: name)) }
 

@@ -30,7 +30,7 @@ struct SyncRound {
     let cache = try TrustedPath.makePrivateFolder(caches.appending("sync").appending(hash))
     folder = try PieceFolder(cache.appending("pieces"))
     carrier = try name.carrier(folder: cache.appending("carrier")) { (bytes) throws(StoreError) in
-      try SyncRound.head(bytes, name.text).groups.map { ($0.number, $0.hash) }
+      try Head(bytes, named: nil, at: name.text).groups.map { ($0.number, $0.hash) }
     }
   }
 
@@ -84,8 +84,7 @@ struct SyncRound {
     var found: [Found] = []
     for name in names {
       guard let bytes = try folder.read(.head(name)) else { throw incomplete("a head is missing there") }
-      let head = try Self.head(bytes, remote)
-      guard head.name == name else { throw incomplete("a head there is cut short") }
+      let head = try Head(bytes, named: name, at: remote)
       let rows = SealedPieces(head, at: remote) { (_) throws(StoreError) in [] }
       let outline: HeadVault.Outline
       do throws(StoreError) { outline = try HeadVault.outline(of: rows, by: vault) } catch {
@@ -104,19 +103,19 @@ struct SyncRound {
 
   private static let mostHeads = 1_024
 
-  private static func head(_ bytes: [UInt8], _ remote: String) throws(StoreError) -> Head {
-    do throws(FormatError) {
-      return try bytes.span.bytes.withUnsafeBytes { (bytes) throws(FormatError) in try Head(decoding: bytes) }
-    } catch { throw error.storeError(place: remote) }
-  }
-
   /// Brings the pieces that are not in the cache.
   private func bring(_ names: [PieceName]) throws(StoreError) {
     var wanted: [PieceName] = []
     for name in names where try !folder.has(name) { wanted.append(name) }
     guard !wanted.isEmpty else { return }
-    let missing = try carrier.get(wanted, into: folder)
-    guard missing.isEmpty else { throw incomplete("\(missing.count) of \(wanted.count) files are missing there") }
+    var missing = try carrier.get(wanted, into: folder).count
+    for name in wanted {
+      guard let bytes = try folder.read(name), PlainHash.digest(bytes) != name.hash else { continue }
+      // Cut short, or changed: a later sync must bring it again.
+      try folder.remove(name)
+      missing += 1
+    }
+    guard missing == 0 else { throw incomplete("\(missing) of \(wanted.count) files are missing there, or cut short") }
   }
 
   private func joint(_ heads: [Found], _ memory: SyncRecord?) throws(StoreError) -> VersionVector {

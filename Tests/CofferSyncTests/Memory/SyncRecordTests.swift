@@ -13,7 +13,7 @@ import Testing
   private let vault = VaultSalt([UInt8](repeating: 1, count: 16)) ?? .zero
   init() throws { home = try TestFolder("memory") }
 
-  private func record(_ address: String = "git@host:ada/vault.git", machines: Int = 3) -> SyncRecord {
+  private func record(_ address: String = "git@host:ada/vault.git", machines: Int = 3, heads: Int = 1) -> SyncRecord {
     let replicas = (0..<machines).map { number in
       VaultState.Replica(
         id: ReplicaID([UInt8(number)] + [UInt8](repeating: 2, count: 15)) ?? .zero, generation: UInt64(number + 1),
@@ -22,7 +22,7 @@ import Testing
     let mark = KeyMark([UInt8](repeating: 3, count: 32)) ?? .zero
     return SyncRecord(
       vault: vault, address: address, key: EpochMark(epoch: 4, mark: mark), seen: VersionVector(replicas), commit: .random(),
-      heads: [HeadName(generation: 3, hash: PlainHash.digest([1]))])
+      heads: (0..<heads).map { HeadName(generation: 3, hash: PlainHash.digest([UInt8($0)])) })
   }
 
   private func files() throws -> [FilePath] {
@@ -69,7 +69,7 @@ import Testing
 
   @Test func `the largest record is read, and a larger one is not written`() throws {
     let address = String(repeating: "a", count: SyncRecord.longestAddress)
-    let largest = record(address, machines: 255)
+    let largest = record(address, machines: 255, heads: 64)
     #expect(largest.encoded().count == SyncRecord.largest)
     try largest.write(in: pins)
     #expect(try SyncRecord.read(vault, address, in: pins) == largest)
