@@ -11,24 +11,26 @@ struct MergePlanText {
 
   var text: String {
     let (here, there) = (conflicts(.this), conflicts(.other))
-    let rows = [
+    let counts: [(String, Int, String)] = [
       ("new", report.added.count, ""), ("newer there", report.updated.count, ""),
       ("in conflict", here, "this vault's stays"), ("in conflict", there, "the other vault's is taken"),
       ("renamed", report.renamed.count, ""), ("deleted there", report.deleted.count, ""),
       ("kept as is", report.kept.count, "newer here, or deleted"), ("the same", report.same, ""),
       ("with more versions", report.joined.count, "previous or deleted values of the other vault are added"),
       ("aligned", report.aligned, "the same, but written later there: its times and id are taken"),
-    ].filter { $0.1 > 0 }.map { ["  \($0.0)", grouped($0.1), $0.2] }
+    ]
+    let rows = counts.filter { $0.1 > 0 }.map { ["  \($0.0)", grouped($0.1), $0.2] }
     let left = leftOut.map { ["  left out", grouped($0.number), $0.reason] }
     return Columns.align(rows + left, for: .errors)
   }
 
   func total(isTrial: Bool) -> String {
-    let parts = [
+    let counts: [(Int, String)] = [
       (report.added.count, "new"), (report.updated.count, "newer there"), (report.conflicts.count, "in conflict"),
       (report.renamed.count, "renamed"), (report.deleted.count, "deleted"), (report.aligned, "aligned"),
       (report.joined.count, "with more versions"), (report.leftOut.count, "left out"),
-    ].filter { $0.0 > 0 }.map { "\(grouped($0.0)) \($0.1)" }
+    ]
+    let parts = counts.filter { $0.0 > 0 }.map { "\(grouped($0.0)) \($0.1)" }
     guard !report.isEmpty else { return "nothing to merge" + (parts.isEmpty ? "" : ": " + parts.joined(separator: ", ")) }
     // Of the items that no list has, such as the key of a log of uses.
     let all = parts.isEmpty ? "Coffer's own items" : parts.joined(separator: ", ")
