@@ -186,7 +186,7 @@ extension UnlockedVault {
   /// no room for the time of its rename; ``MergeReport/undated`` says which name stays.
   ///
   /// An item deleted in one vault stays deleted unless the other changed it later. A deletion applies to an id, under any
-  /// name. One of a time ahead of this clock counts as of now. Deleted contents and their previous versions are taken over,
+  /// name. One of a time ahead of this clock is carried on as of now. Deleted contents and their previous versions are taken over,
   /// also of items that this vault never had; a content that a deletion beat is kept with them. If two items end up with one
   /// name, one of them gets a number appended. Logins and other items that end with a session are left out.
   ///

@@ -31,7 +31,9 @@ struct ItemHistory {
     let (commit, now) = (deletion?.deletion.commit ?? change.commitID(), view.now + ItemTable.clockTolerance)
     try copy(index, in: .present, &change) { meta in
       let isBehind = now < max(view.state.time, meta.modified)
-      meta.become(deletedAt: deletion?.moment ?? view.now, RecordMeta.Deletion(commit: commit, until: isBehind ? 0 : until))
+      // Not before the content, by whatever clock: it stays deleted.
+      let moment = deletion.map { max($0.moment, min($0.recorded, meta.modified)) } ?? view.now
+      meta.become(deletedAt: moment, RecordMeta.Deletion(commit: commit, until: isBehind ? 0 : until))
     }
   }
 

@@ -6,7 +6,8 @@ struct MergeDeletion {
   let id: ItemID
   let name: ItemName
   let history: UInt8
-  /// As recorded, and as it counts: a clock ahead of this one deletes nothing that is written from now on.
+  /// As recorded, which both vaults compare alike, and as it is carried on: a clock ahead of this one deletes nothing that is
+  /// written after the merge.
   let recorded: UInt64, moment: UInt64
   let deletion: RecordMeta.Deletion
   /// Whether the other vault takes it over.
@@ -61,7 +62,7 @@ struct MergeDeletions {
       }
       if !past.isEmpty { formers[present] = past }
     }
-    byID = byID.mapValues { $0.sorted { $0.moment > $1.moment } }
+    byID = byID.mapValues { $0.sorted { $0.recorded > $1.recorded } }
   }
 
   /// The last deletion of a record of this very id, not only of one made of it.
@@ -76,7 +77,7 @@ struct MergeDeletions {
   ) throws(StoreError) -> MergeDeletion? {
     guard let candidates = byID[record.id] else { return nil }
     // A deletion after the last change needs no look at the values.
-    if let last = last(of: record.id), record.modified <= last.moment { return last }
+    if let last = last(of: record.id), record.modified <= last.recorded { return last }
     let content = try source.open(change)
     for deletion in candidates where try Self.had(content, deletion.line, change) { return deletion }
     return nil
@@ -105,7 +106,7 @@ extension MergeSide {
   func deletion(ofItem item: MergeRecord, in other: MergeSide) throws(StoreError) -> MergeDeletion? {
     guard let found = try deletion(of: item, in: other) else { return nil }
     let isByID = deletions.last(of: item.id) != nil
-    for field in other.fields(of: item) where !isByID || field.modified > found.moment {
+    for field in other.fields(of: item) where !isByID || field.modified > found.recorded {
       guard try deletion(of: field, in: other) != nil else { return nil }
     }
     return found

@@ -19,7 +19,8 @@ public struct MergeReport: Sendable, Equatable {
   public internal(set) var kept: [ItemName] = []
   /// In the other vault, but not taken over.
   public internal(set) var leftOut: [LeftOut] = []
-  /// Items that are the same in both.
+  /// Items that are the same in both. Of two copies under one key, those in equal buckets are counted without a look,
+  /// Coffer's own ones among them.
   public internal(set) var same = 0
   /// Items and fields with equal content that take times and id from the other vault's later write.
   public internal(set) var aligned = 0

@@ -71,7 +71,9 @@ struct MergeBaseCampaign {
       story.lost.formUnion(gone)
       guard agreed else { return "forever" }
       story.ids.insert(id)
-      story.purged.formUnion(gone)
+      // Another item may have taken over a deleted content.
+      let elsewhere = try all.machines.map { try values($0.vault) }.reduce(into: Set()) { $0.formUnion($1) }
+      story.purged.formUnion(gone.subtracting(elsewhere))
       return "forever, agreed"
     }
   }
