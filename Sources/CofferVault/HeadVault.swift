@@ -6,7 +6,7 @@ internal import FoundationEssentials
 /// A vault in sealed pieces, which only lie at a remote: opened under the keys of the one here, and made from its rows. The
 /// pieces' rows never change, so that no transaction is needed.
 package enum HeadVault {
-  /// What a head says of itself. Its groups need not be there.
+  /// The header and the state of a head. Its groups need not be there.
   package struct Outline: Sendable {
     package let key: EpochMark
     /// Its replicas are the head's vector.

@@ -186,9 +186,9 @@ extension UnlockedVault {
   /// no room for the time of its rename; ``MergeReport/undated`` says which name stays.
   ///
   /// An item deleted in one vault stays deleted unless the other changed it later. A deletion applies to an id, under any
-  /// name. One of a time ahead of this clock is carried on as of now. Deleted contents and their previous versions are taken over,
-  /// also of items that this vault never had; a content that a deletion beat is kept with them. If two items end up with one
-  /// name, one of them gets a number appended. Logins and other items that end with a session are left out.
+  /// name. One of a time ahead of this clock is carried on as of now. Deleted contents and their previous versions are taken
+  /// over, also of items that this vault never had; a content that a deletion beat is kept with them. If two items end up
+  /// with one name, one of them gets a number appended. Logins and other items that end with a session are left out.
   ///
   /// Once two vaults have merged each other, they have the same items, except those in ``MergeReport/leftOut``. A second
   /// merge changes nothing. A permanent removal leaves no trace: if the other vault has the item or version, it comes back, and
@@ -253,6 +253,38 @@ extension UnlockedVault {
     guard id == copy.id else { return }
     try copy.core.read { (copy) throws(StoreError) in
       try core.read { (vault) throws(StoreError) in try vault.view.checkCopy(copy.view, acceptingOlderKey) }
+    }
+  }
+}
+
+extension UnlockedVault {
+  /// Runs `body` in one write transaction, which merges heads.
+  ///
+  /// - Parameters:
+  ///   - key: this machine's key for its bases.
+  ///   - date: until when an item that the merge deletes can be restored here.
+  ///   - isLeftOut: whether to leave out an item of any side.
+  package borrowing func mergeHeads<Result: Sendable>(
+    _ key: MergeKey, keptUntil date: Date? = .distantFuture,
+    leavingOut isLeftOut: @escaping @Sendable (VaultItem) -> Bool = { _ in false },
+    _ body: (inout HeadMerge) throws(StoreError) -> Result
+  ) throws(StoreError) -> Result {
+    try MergeTurn.take { () throws(StoreError) in
+      try core.write { (vault, change) throws(StoreError) in
+        var merge = HeadMerge(vault: vault, key: key, keptUntil: date, isLeftOut: isLeftOut, change: change)
+        defer { change = merge.change }
+        return try body(&merge)
+      }
+    }
+  }
+
+  /// The base of this vault as it is.
+  ///
+  /// - Parameter previous: an earlier base; its pairs that did not change are not read again.
+  package borrowing func mergeBase(_ key: MergeKey, from previous: MergeBase? = nil) throws(StoreError) -> MergeBase {
+    try core.read { (vault) throws(StoreError) in
+      var none = Change()
+      return try MergeBase(of: vault.items.whole, key, from: previous, &none)
     }
   }
 }

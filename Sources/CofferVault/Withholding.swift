@@ -29,7 +29,7 @@ extension ItemName {
   /// The service of a machine's key for its log of uses. Any service that begins so is internal.
   package static let logsOfUses = "coffer.uses"
 
-  /// The service of a machine's key for its memory of what it agreed on with others: see `CofferSync`.
+  /// The service of a machine's key for its memory of agreements with others: see `CofferSync`.
   package static let syncedMachines = "coffer.sync"
 
   package var isInternal: Bool { Self.isInternal(service: service) }
@@ -48,7 +48,9 @@ extension ItemTable {
   func refuseHidden(_ name: ItemName) throws(StoreError) {
     guard hides(name.service) else { return }
     throw StoreError(
-      .refused, "items of the service '\(ItemName.syncedMachines)', and of any that begins with '\(ItemName.logsOfUses)', are Coffer's own", place: view.place.description,
+      .refused,
+      "items of the service '\(ItemName.syncedMachines)', and of any that begins with '\(ItemName.logsOfUses)', are Coffer's own",
+      place: view.place.description,
       cure: "choose another service")
   }
 

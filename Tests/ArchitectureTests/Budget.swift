@@ -1,9 +1,9 @@
 /// Limits of Coffer's size and entanglement. A change that needs more raises a figure here, in its own commit.
 enum Budget {
   // Lines of .swift, .c and .h; code lines are neither blank nor only a comment.
-  static let sourceLines = 91_000
-  static let codeLines = 70_100
-  static let testLines = 80_900
+  static let sourceLines = 94_700
+  static let codeLines = 72_900
+  static let testLines = 84_400
   static let largestTarget = 20_400
   /// The code that keeps a thief from learning anything and detects edits.
   static let trustedCoreLines = 8_000
@@ -16,15 +16,15 @@ enum Budget {
   static let fileCircle = 20
   /// Members visible to a file of the vault's engine: all non-private ones of its target, and the visible ones of the two
   /// targets below.
-  static let engineMembers = 1_290
+  static let engineMembers = 1_430
   static let storeRequirements = 9
   static let decidingStoreRequirements = 3
   static let layeredStoreRequirements = 4
 
-  static let trackedFiles = 2_190
-  static let commentWords = 161_200
+  static let trackedFiles = 2_285
+  static let commentWords = 168_700
   /// Clauses in the comments of Sources that begin with what, who or whoever.
   static let clauses = 40
   static let linesOver130 = 2
-  static let markdownWords = 67_100
+  static let markdownWords = 68_500
 }

@@ -21,7 +21,9 @@ import Testing
     "CofferVault": [
       "CofferVaultFormat", "CofferVaultRows", "CofferStorage", "CofferMemory", "CofferPlatform", "SystemPackage", "Logging",
     ],
-    "CofferSync": ["CofferVault", "CofferVaultFormat", "CofferVaultRows", "CofferStorage", "CofferPlatform", "SystemPackage"],
+    "CofferSync": [
+      "CofferVault", "CofferVaultFormat", "CofferVaultRows", "CofferStorage", "CofferMemory", "CofferPlatform", "SystemPackage",
+    ],
     "CofferPostgres": [
       "CofferVault", "CofferVaultFormat", "CofferVaultRows", "CofferDefaults", "CofferStorage", "CofferMemory", "CofferPlatform",
       "CCofferLibraries", "SystemPackage",

@@ -1,7 +1,7 @@
 package import CofferPlatform
 package import CofferVaultFormat
 
-/// Moves the files of a remote, which never change. It knows nothing of their content: whoever reads them checks their hashes.
+/// Moves the files of a remote, which never change. It knows nothing of their content: a reader checks their hashes.
 ///
 /// Of one remote and its cache, one carrier is used at a time. Each call throws ``StoreError`` `.unreachable` if the remote
 /// cannot be reached now, `.loginRefused`, `.notFound`, `.denied`, `.noSpace`, `.tooLarge` or `.refused`; the text has the last
@@ -45,7 +45,7 @@ package struct PieceListing: Sendable, Equatable {
 
   package var heads: [HeadName] { names.compactMap { if case .head(let name) = $0 { name } else { nil } } }
 
-  /// Most names: 1 024 heads, and the groups of 64 of the largest. Whoever can write there chooses their count.
+  /// Most names: 1 024 heads, and the groups of 64 of the largest. A writer there chooses their count.
   static let limit = 1 << 16
 
   /// Adds the file `text`, a path below the remote's folder.

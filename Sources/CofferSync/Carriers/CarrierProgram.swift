@@ -7,7 +7,7 @@ internal import SystemPackage
 /// other descriptor, and few variables: none of them unlocks a vault.
 struct CarrierProgram: Sendable {
   let path: String
-  /// A private folder, for what it prints.
+  /// A private folder, for its output.
   let folder: FilePath
   /// Variables of its own, `NAME=value`.
   var settings: [String] = []

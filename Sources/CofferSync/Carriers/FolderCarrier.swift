@@ -63,7 +63,7 @@ package struct FolderCarrier: Carrier {
   /// Over a file of the name too, which another program may have cut short.
   private func put(_ name: PieceName, _ folder: PieceFolder, _ mode: UInt32) throws(StoreError) {
     guard let bytes = try folder.read(name) else { throw .incomplete(name, folder) }
-    // Whoever may read the folder reads its files.
+    // A reader of the folder reads its files.
     try AtomicFile(path.appending(name.description), calls: calls)
       .replace(with: bytes.span.bytes, mode: mode & 0o666, durably: false)
   }

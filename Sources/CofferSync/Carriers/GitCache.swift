@@ -5,7 +5,7 @@ internal import SystemPackage
 /// A bare repository on this machine with the newest commit of a remote's branch, without its history.
 ///
 /// Commands on it read no configuration of the user's. Those that reach the remote do: credentials, proxies, certificates,
-/// ssh's command and other names of hosts are set there. What would run, ask or bring more is switched off.
+/// ssh's command and other names of hosts are set there. Hooks, questions and further fetches are switched off.
 struct GitCache: Sendable {
   let address: String
   let folder: FilePath
@@ -102,7 +102,7 @@ struct GitCache: Sendable {
 
   // MARK: The repository
 
-  /// Makes the cache, and removes what no commit needs once there is enough of it.
+  /// Makes the cache, and removes objects without a commit once there are many.
   func prepare() throws(StoreError) {
     guard try FileStatus(at: folder.appending("repository/HEAD")) != nil else {
       try git(["init", "--quiet", "--bare", "--template="])
@@ -136,7 +136,7 @@ struct GitCache: Sendable {
     defer { _ = SystemCalls().unlink(output.string) }
     let list = try input(wanted.map { "\(Self.kept):\($0.place)" })
     var program = local
-    // What they may be, and lines between them.
+    // Their possible content, and lines between them.
     program.largestFile = min(Self.largestPack, wanted.reduce(0) { $0 + $1.name.limit + 256 })
     try git(["cat-file", "--batch"], input: list, output: output, by: program)
     var missing: [PieceName] = []

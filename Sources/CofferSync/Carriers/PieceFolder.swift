@@ -5,7 +5,7 @@ package import SystemPackage
 package struct PieceFolder: Sendable {
   package let path: FilePath
 
-  /// Makes what is missing of it.
+  /// Makes its missing parts.
   ///
   /// - Throws: ``StoreError`` `.denied` for a folder that others can enter, `.readOnly`, `.noSpace`, `.io`.
   package init(_ folder: FilePath) throws(StoreError) {

@@ -4,7 +4,7 @@ package import SystemPackage
 /// A remote as a user names it: the path of a folder or a bare repository, a git address, `rclone:REMOTE:PATH` or
 /// `command:PROGRAM`.
 package struct RemoteName: Sendable, Equatable {
-  /// What ``init(_:)`` reads back. It names the remote in files, and has no secret.
+  /// The text that ``init(_:)`` reads back. It names the remote in files, and has no secret.
   package let text: String
   private let kind: Kind
 
@@ -44,7 +44,7 @@ package struct RemoteName: Sendable, Equatable {
   }
 
   /// - Parameters:
-  ///   - folder: a private folder of this remote on this machine, for what a carrier keeps.
+  ///   - folder: a private folder of this remote on this machine, for a carrier's files.
   ///   - groups: reads a head, for the carriers that name groups by their numbers.
   package func carrier(folder: FilePath, groups: @escaping GroupNumbers) throws(StoreError) -> any Carrier {
     switch kind {

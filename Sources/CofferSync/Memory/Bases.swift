@@ -4,11 +4,11 @@ internal import CofferVaultFormat
 internal import CofferVaultRows
 internal import SystemPackage
 
-/// What this machine agreed on with each of the last heads, for all remotes of a vault. It lies as `sb-…` in the folder of the
-/// pins, and is believed as they are.
+/// The content that this machine and each of the last heads agreed on, for all remotes of a vault. It lies as `sb-…` in the
+/// folder of the pins, and is believed as they are.
 ///
 /// The machine is the replica in the vault's pin. A restore, a repair or an acceptance of another history gives the pin
-/// another one, and so ends the bases: an old backup must not undo what other machines did.
+/// another one, and so ends the bases: an old backup must not undo the changes of other machines.
 struct Bases {
   struct Base {
     let vector: VersionVector
@@ -30,7 +30,7 @@ struct Bases {
   /// This machine's own puts, ascending: the last one that was seen at a remote, and later ones, whose answer may be lost.
   private var puts: [PinRecord.Mark] = []
 
-  /// What this vault has of all machines.
+  /// The puts of all machines that are in this vault.
   var known: VersionVector { list.first?.vector ?? VersionVector() }
   var newest: MergeBase? { list.first?.content }
 

@@ -4,8 +4,8 @@ internal import CofferVaultRows
 internal import FoundationEssentials
 package import SystemPackage
 
-/// This machine's memory of one remote of a vault: what was seen there, and under which key. It lies as `sy-…` in the folder of
-/// the pins, and is believed as they are: who can write there decides what counts as a rollback.
+/// This machine's memory of one remote of a vault: the puts seen there, and their key. It lies as `sy-…` in the folder of
+/// the pins, and is believed as they are: a writer there decides about rollbacks.
 package struct SyncRecord: Hashable, Sendable {
   package let vault: VaultSalt
   /// As the user gave it, without a secret: at most ``longestAddress`` bytes.
@@ -78,7 +78,7 @@ package struct SyncRecord: Hashable, Sendable {
 
   // MARK: Files
 
-  /// What is known of the remote at `address`; nil if nothing is.
+  /// The memory of the remote at `address`; nil if there is none.
   ///
   /// - Throws: ``/CofferPlatform/StoreError`` `.denied` for a folder or file that others can change, `.damaged`, `.io`.
   package static func read(_ vault: VaultSalt, _ address: String, in pins: FilePath) throws(StoreError) -> SyncRecord? {

@@ -25,7 +25,7 @@ package enum PieceName: Hashable, Sendable {
 extension HeadName: CustomStringConvertible {
   package var description: String { "\(generation)-\(hash)" }
 
-  /// Nil unless `text` is exactly what ``description`` makes.
+  /// Nil for any other spelling than that of ``description``.
   package init?(_ text: some StringProtocol) {
     // The longest name, before a text of any length is looked at.
     guard text.utf8.count <= 19 + 1 + 64, let dash = text.firstIndex(of: "-"), let generation = UInt64(text[..<dash]),
@@ -45,7 +45,7 @@ extension PieceName: CustomStringConvertible {
     }
   }
 
-  /// Nil unless `text` is exactly what ``description`` makes.
+  /// Nil for any other spelling than that of ``description``.
   package init?(_ text: some StringProtocol) {
     if text.hasPrefix("h/"), let name = HeadName(text.dropFirst(2)) {
       self = .head(name)

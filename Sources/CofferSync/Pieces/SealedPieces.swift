@@ -124,7 +124,7 @@ package final class SealedPieces: VaultRows {
   }
 }
 
-// What a vault has, and a head has not.
+// The parts of a vault that a head lacks.
 extension SealedPieces {
   package var isUnwritableFile: Bool { true }
   package var canRemoveOldBytes: Bool { false }

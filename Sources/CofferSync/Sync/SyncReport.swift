@@ -5,9 +5,9 @@ public import FoundationEssentials
 public struct SyncOptions: Sendable {
   /// This machine's name, for people at others.
   public var machine: String
-  /// Takes what lies there although this machine has seen more, as after a remote was lost or replaced on purpose.
+  /// Takes the heads there although this machine has seen more, as after a remote was lost or replaced on purpose.
   public var accepts = false
-  /// Whether to remove at once what later heads have replaced.
+  /// Whether to remove at once the heads that later ones have replaced.
   public var compacts = false
   /// Until when an item deleted elsewhere can be restored here; nil removes it for good.
   public var keptUntil: Date? = .distantFuture
@@ -16,7 +16,7 @@ public struct SyncOptions: Sendable {
   public init(machine: String) { self.machine = machine }
 }
 
-/// What a sync did, or would do.
+/// The effects of a sync.
 public struct SyncReport: Sendable, Equatable {
   /// A machine that puts to the remote.
   public struct Machine: Sendable, Equatable {
@@ -32,7 +32,7 @@ public struct SyncReport: Sendable, Equatable {
     public let isThis: Bool
   }
 
-  /// What was taken over from a head.
+  /// The changes that were taken over from a head.
   public struct Taken: Sendable, Equatable {
     /// The name of the machine that put the head.
     public let machine: String

@@ -1,10 +1,8 @@
-internal import CofferMemory
 internal import CofferPlatform
 internal import CofferStorage
 internal import CofferVault
 internal import CofferVaultFormat
 internal import CofferVaultRows
-internal import FoundationEssentials
 internal import SystemPackage
 
 /// One look at the remote, a merge of each head that is new here, and one put.
@@ -69,7 +67,7 @@ struct SyncRound {
     return try put(vault, over: newest, joint, listing, key, &bases, &report)
   }
 
-  // MARK: What lies there
+  // MARK: The heads there
 
   private func found(
     _ names: [HeadName], by vault: borrowing UnlockedVault, _ report: inout SyncReport
@@ -164,7 +162,7 @@ struct SyncRound {
     let machine = try SyncMachine.name(of: head.machine, in: other) ?? head.machine.description
     let base = bases.base(of: head.vector)
     var next = bases
-    // Noted before the commit, with its id: a merge that is made is a base for what follows, and one that is not never counts.
+    // Noted before the commit, with its id: a merge that is made is a base for later ones, and a failed one never counts.
     let changes = try vault.mergeHeads(key, keptUntil: options.keptUntil) { (merge) throws(StoreError) in
       let changes = try merge.merge(other, since: base)
       next.note(try other.mergeBase(key, from: base), head.vector, by: changes.isEmpty ? nil : merge.commit())

@@ -1,9 +1,6 @@
-internal import CofferMemory
 public import CofferPlatform
 public import CofferVault
 internal import CofferVaultFormat
-internal import CofferVaultRows
-internal import FoundationEssentials
 public import SystemPackage
 
 /// One vault's sync with one remote, which only keeps files.
@@ -33,8 +30,8 @@ public struct VaultSync: Sendable {
     (self.pins, self.caches) = (pins, caches)
   }
 
-  /// Joins what lies at the remote with `vault`, and puts the result there. Changes nothing after an error, other than what
-  /// was taken before the put failed.
+  /// Joins the heads at the remote with `vault`, and puts the result there. After an error nothing has changed; if the put
+  /// failed, the heads are taken.
   ///
   /// - Throws: `StoreError` `.rolledBack` for a remote that lacks a put that this machine has seen, `.forked` for two puts of
   ///   one machine and one generation, and for a key of another history, `.replaced` for another vault, `.unreachable` for a

@@ -64,7 +64,7 @@ package struct CommittedRows {
   ///
   /// - Parameters:
   ///   - generation: one above those of the heads that it joins.
-  ///   - replicas: what each machine put, ascending by id, with the head's own entry.
+  ///   - replicas: the last put of each machine, ascending by id, with the head's own entry.
   package func head(
     generation: UInt64, commit: CommitID, replicas: [VaultState.Replica]
   ) throws(StoreError) -> (header: [UInt8], state: [UInt8]) {

@@ -165,15 +165,3 @@ extension RecordSet {
     }
   }
 }
-
-extension UnlockedVault {
-  /// The base of this vault as it is.
-  ///
-  /// - Parameter previous: an earlier base; its pairs that did not change are not read again.
-  package borrowing func mergeBase(_ key: MergeKey, from previous: MergeBase? = nil) throws(StoreError) -> MergeBase {
-    try core.read { (vault) throws(StoreError) in
-      var none = Change()
-      return try MergeBase(of: vault.items.whole, key, from: previous, &none)
-    }
-  }
-}

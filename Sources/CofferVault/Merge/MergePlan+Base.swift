@@ -2,7 +2,7 @@ internal import CofferPlatform
 internal import CofferStorage
 internal import CofferVaultFormat
 
-/// Who changed a record that the base has. No clock is asked.
+/// The sides that changed a record since the base. No clock is asked.
 enum MergeSince {
   /// The other vault alone.
   case theirs
@@ -11,7 +11,7 @@ enum MergeSince {
   case both
 }
 
-/// What a merge knows of the past of both vaults.
+/// The past of both vaults, for a merge.
 struct MergeLines {
   let key: MergeKey
   let base: [RecordDigest: Set<MergeBase.Row>]
@@ -59,7 +59,7 @@ struct MergeLines {
 extension MergePlan {
   func since(_ id: ItemID) -> MergeSince? { lines?.since[id] }
 
-  /// Those that the base has not: who removed a record for good knew these.
+  /// Those that the base lacks: the side that removed a record for good did not know them.
   func unknown(
     _ sources: [MergeSource], of id: ItemID, _ change: borrowing Change
   ) throws(StoreError) -> [MergeSource] {
@@ -111,5 +111,33 @@ extension MergePlan {
   /// Whether a field changed since, or is new: it keeps its item.
   func keepsItem(_ fields: [MergeRecord], unless unchanged: MergeSince) -> Bool {
     fields.contains { since($0.id) != unchanged }
+  }
+}
+
+extension MergePlan {
+  /// - Parameter base: the last content that both sides agreed on, and the key of its digests.
+  init(
+    _ ours: ItemTable, _ theirs: ItemTable, since base: (content: MergeBase, key: MergeKey)? = nil, keeping: Int? = nil,
+    keepsDeleted: Bool, leavingOut isLeftOut: (VaultItem) -> Bool, progress: (Int, Int) -> Void = { _, _ in },
+    _ change: inout Change
+  ) throws(StoreError) {
+    var none = Change()
+    let pairs = Self.differing(ours, theirs, base?.content, change)
+    let other = try MergeSide(theirs, isOurs: false, pairs: pairs, leavingOut: isLeftOut, &none)
+    let own = try MergeSide(ours, isOurs: true, pairs: pairs, leavingOut: isLeftOut, &change)
+    let lines = try base.map { (base) throws(StoreError) in try MergeLines(base.content, base.key, own, other) }
+    try self.init(own, other, lines: lines, keeping: keeping, keepsDeleted: keepsDeleted, progress: progress)
+  }
+
+  /// The pairs of buckets to read; nil for all. Under one key, pairs of equal digests have equal rows.
+  private static func differing(
+    _ ours: ItemTable, _ theirs: ItemTable, _ base: MergeBase?, _ change: borrowing Change
+  ) -> [Int]? {
+    let mark = ours.view.keys.epochMark
+    guard theirs.view.keys.epochMark == mark, base.map({ $0.mark == mark }) ?? true else { return nil }
+    let none = Change()
+    return (0..<MergeBase.pairs).filter { pair in
+      ours.records.digests(ofPair: pair, change) != theirs.records.digests(ofPair: pair, none)
+    }
   }
 }

@@ -10,7 +10,7 @@ struct MergeBurial {
   let deletion: MergeDeletion?
 }
 
-/// What becomes of a record, present or deleted, with the contents of a burial.
+/// The result for a record, present or deleted, with the contents of a burial.
 struct MergeGain {
   /// Nil if this vault has neither the record nor a deletion of it.
   let own: MergeLine?
@@ -38,7 +38,7 @@ extension MergePlan {
   }
 
   /// The newest previous versions of `other` for which `own` has room. None of its own goes, or the next merge would bring
-  /// back what this one dropped.
+  /// back the rows that this one dropped.
   func gained(
     _ own: MergeLine, _ other: MergeLine, by step: MergeStep, _ change: inout Change
   ) throws(StoreError) -> [MergeSource] {

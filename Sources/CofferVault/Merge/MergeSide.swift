@@ -30,7 +30,7 @@ struct MergeSide {
   let isOurs: Bool
   /// The pairs of buckets that were read; nil for all.
   let pairs: [Int]?
-  /// What the transaction changed before.
+  /// The earlier changes of the transaction.
   let change: Change
   private(set) var records: [MergeRecord] = []
   let deletions: MergeDeletions

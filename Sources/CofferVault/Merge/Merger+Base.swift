@@ -4,7 +4,7 @@ internal import CofferVaultFormat
 
 /// Rows that come as they are: no time, revision or seal changes, so the same rows are the same bytes on all machines.
 extension Merger {
-  /// Removes what the other vault changed or removed for good and this one did not change, and brings its deleted rows.
+  /// Removes rows that the other vault changed or removed for good and this one did not change, and brings its deleted rows.
   func replace(_ change: inout Change) throws(StoreError) {
     guard let lines = plan.lines else { return }
     for id in plan.replaced.sorted() {

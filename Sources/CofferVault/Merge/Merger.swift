@@ -97,7 +97,7 @@ struct Merger {
     return (try past.sorted(change) + (isNew ? [loser.top] : []), isNew)
   }
 
-  /// Stores what a record gains from a deletion: a present record keeps it as previous versions.
+  /// Stores the contents that a record gains from a deletion: a present record keeps it as previous versions.
   func bury(_ gain: MergeGain, _ burial: MergeBurial, _ change: inout Change) throws(StoreError) {
     let own = gain.own?.past ?? []
     guard let (moment, mark) = gain.deletion else {
