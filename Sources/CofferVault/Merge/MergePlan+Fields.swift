@@ -64,7 +64,7 @@ extension MergePlan {
       if let since = since(other.id) { return since == .ours && !isNew ? nil : taken(other, number) }
       // A restored item brings the fields deleted with it.
       guard !isNew, let deletion = try ours.deletion(of: other, in: theirs) else { return taken(other, number) }
-      beaten.append((other, deletion.name))
+      beaten.append((other, deletion, deletion.name))
       report.kept.append(other.name)
       return nil
     case (nil, nil): return nil

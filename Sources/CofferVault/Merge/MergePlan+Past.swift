@@ -6,8 +6,8 @@ internal import CofferVaultFormat
 struct MergeBurial {
   let name: ItemName
   let line: MergeLine
-  /// Nil if the content is present there.
-  let deletion: MergeDeletion?
+  /// Of either vault.
+  let deletion: MergeDeletion
 }
 
 /// The result for a record, present or deleted, with the contents of a burial.
@@ -69,7 +69,9 @@ extension MergePlan {
   func burials() throws(StoreError) -> [MergeBurial] {
     guard keepsDeleted else { return [] }
     var all: [MergeBurial] = []
-    for (record, name) in beaten { all.append(MergeBurial(name: name, line: try line(there: record), deletion: nil)) }
+    for (record, deletion, name) in beaten {
+      all.append(MergeBurial(name: name, line: try line(there: record), deletion: deletion))
+    }
     let deletions = theirs.deletions.all.filter(\.isCarried)
     for deletion in deletions.sorted(by: { ($0.recorded, $0.name) < ($1.recorded, $1.name) }) {
       let since = since(deletion.id)
@@ -92,8 +94,8 @@ extension MergePlan {
     let (all, own, isPresent) = try versions(of: burial.name, &change)
     let other = burial.line
     let theirs = try other.top.meta(change)
+    let deletion = burial.deletion
     guard let own else {
-      guard let deletion = burial.deletion else { return nil }
       let most = history(0, Int(theirs.history))
       return MergeGain(
         own: nil, line: MergeLine(top: other.top, past: other.past.suffix(most)), history: most,
@@ -113,7 +115,7 @@ extension MergePlan {
     let line = MergeLine(top: top, past: joined.suffix(most))
     var moment = mine.modified
     // A time ahead counts as now, and so as another one at each merge.
-    if let deletion = burial.deletion, deletion.id == mine.id, deletion.recorded == deletion.moment {
+    if deletion.id == mine.id, deletion.recorded == deletion.moment {
       moment = max(moment, deletion.moment)
     }
     guard line.all.contains(where: { !$0.isOurs }) || (!isPresent && moment > mine.modified) else { return nil }

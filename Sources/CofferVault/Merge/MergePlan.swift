@@ -11,8 +11,8 @@ struct MergePlan {
   let lines: MergeLines?
   private(set) var groups: [MergeGroup] = []
   private(set) var removed: [(item: MergeRecord, by: MergeDeletion)] = []
-  /// Contents of the other vault that a deletion here beat, and the names of those deletions.
-  var beaten: [(record: MergeRecord, name: ItemName)] = []
+  /// Contents of the other vault that a deletion here beat, that deletion, and the name to keep them under.
+  var beaten: [(record: MergeRecord, by: MergeDeletion, name: ItemName)] = []
   /// The name here of each item and field that stays or goes, by its id in either vault.
   var names: [ItemID: ItemName] = [:]
   /// Records whose rows here go, for the other vault's, if it has any, to come as they are.
@@ -77,10 +77,10 @@ struct MergePlan {
         return taken(other, number)
       }
       guard let deletion = try ours.deletion(ofItem: other, in: theirs) else { return taken(other, number) }
-      beaten.append((other, deletion.name))
+      beaten.append((other, deletion, deletion.name))
       for field in fields {
         let name = ItemName(sealed: deletion.name.service, deletion.name.account, field: field.name.field)
-        beaten.append((field, ours.deletions.last(of: field.id)?.name ?? name))
+        beaten.append((field, deletion, ours.deletions.last(of: field.id)?.name ?? name))
       }
       report.kept.append(other.name)
       return nil
