@@ -1,7 +1,7 @@
 package import CofferPlatform
 internal import CofferStorage
 package import CofferVaultFormat
-package import FoundationEssentials
+internal import FoundationEssentials
 
 /// One write transaction of a vault that merges the heads of other machines.
 package struct HeadMerge {

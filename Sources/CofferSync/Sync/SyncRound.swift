@@ -108,7 +108,7 @@ struct SyncRound {
     guard !wanted.isEmpty else { return }
     var missing = try carrier.get(wanted, into: folder).count
     for name in wanted {
-      guard let bytes = try folder.read(name), PlainHash.digest(bytes) != name.hash else { continue }
+      guard let bytes = try folder.read(name), PlainHash.digest(bytes) != name.digest else { continue }
       // Cut short, or changed: a later sync must bring it again.
       try folder.remove(name)
       missing += 1
@@ -259,5 +259,15 @@ struct SyncRound {
     StoreError(
       .unreachable, "\(what): the remote is not whole yet", place: remote,
       cure: "try again later; nothing here was changed")
+  }
+}
+
+extension PieceName {
+  /// Of the file's bytes.
+  fileprivate var digest: Digest32 {
+    switch self {
+    case .head(let name): name.hash
+    case .group(let hash): hash
+    }
   }
 }

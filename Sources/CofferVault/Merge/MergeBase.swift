@@ -1,5 +1,5 @@
 package import CofferMemory
-package import CofferPlatform
+internal import CofferPlatform
 internal import CofferStorage
 package import CofferVaultFormat
 
