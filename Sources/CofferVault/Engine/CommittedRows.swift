@@ -52,14 +52,6 @@ package struct CommittedRows {
     return header
   }
 
-  /// The base of a merge that agrees on these rows.
-  ///
-  /// - Parameter previous: an earlier base; its pairs that did not change are not read again.
-  package func mergeBase(_ key: MergeKey, from previous: MergeBase?) throws(StoreError) -> MergeBase {
-    var none = Change()
-    return try MergeBase(of: ItemTable(view: view).whole, key, from: previous, &none)
-  }
-
   /// The bytes of the header, and of a state for a head with these rows and an empty log.
   ///
   /// - Parameters:

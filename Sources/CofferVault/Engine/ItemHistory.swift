@@ -26,9 +26,9 @@ struct ItemHistory {
   ///
   /// A clock behind the vault's last write gives no date. Such a deletion stays until it is pruned.
   func keepDeleted(
-    _ index: RecordIndex, until: UInt64, as deletion: MergeDeletion?, _ change: inout Change
+    _ index: RecordIndex, until: UInt64, as deletion: EarlierDeletion?, _ change: inout Change
   ) throws(StoreError) {
-    let (commit, now) = (deletion?.deletion.commit ?? change.commitID(), view.now + ItemTable.clockTolerance)
+    let (commit, now) = (deletion?.commit ?? change.commitID(), view.now + ItemTable.clockTolerance)
     try copy(index, in: .present, &change) { meta in
       let isBehind = now < max(view.state.time, meta.modified)
       // Not before the content, by whatever clock: it stays deleted.

@@ -3,6 +3,12 @@ internal import CofferStorage
 internal import CofferVaultFormat
 internal import FoundationEssentials
 
+/// A deletion that was made in another vault, at the `recorded` time of its clock, which counts here as of `moment`.
+struct EarlierDeletion {
+  let recorded: UInt64, moment: UInt64
+  let commit: CommitID
+}
+
 struct ItemRemoval {
   let items: ItemTable
   private var view: VerifiedView { items.view }
@@ -16,7 +22,7 @@ struct ItemRemoval {
   ///   - date: until when it can be restored; nil also removes its history.
   ///   - deletion: that of the other vault, if it was made there.
   func remove(
-    _ name: ItemName, keptUntil date: Date? = nil, as deletion: MergeDeletion? = nil, _ change: inout Change
+    _ name: ItemName, keptUntil date: Date? = nil, as deletion: EarlierDeletion? = nil, _ change: inout Change
   ) throws(StoreError) -> Bool {
     try items.refuseHidden(name)
     let index = items.index(of: name)

@@ -165,3 +165,13 @@ extension RecordSet {
     }
   }
 }
+
+extension CommittedRows {
+  /// The base of a merge that agrees on these rows.
+  ///
+  /// - Parameter previous: an earlier base; its pairs that did not change are not read again.
+  package func mergeBase(_ key: MergeKey, from previous: MergeBase?) throws(StoreError) -> MergeBase {
+    var none = Change()
+    return try MergeBase(of: ItemTable(view: view).whole, key, from: previous, &none)
+  }
+}

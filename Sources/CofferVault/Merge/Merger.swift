@@ -16,7 +16,9 @@ struct Merger {
   func run(_ change: inout Change) throws(StoreError) -> MergeReport {
     try replace(&change)
     for (record, deletion) in plan.removed + plan.groups.flatMap({ $0.removed.map { ($0.field, $0.by) } }) {
-      _ = try items.removals.remove(record.name, keptUntil: keptUntil, as: deletion, &change)
+      let earlier = EarlierDeletion(
+        recorded: deletion.recorded, moment: deletion.moment, commit: deletion.deletion.commit)
+      _ = try items.removals.remove(record.name, keptUntil: keptUntil, as: earlier, &change)
     }
     // All renamed records leave their places first, because one may take another's place.
     var lifted: [RecordIndex: MergeLine] = [:]
