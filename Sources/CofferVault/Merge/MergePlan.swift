@@ -161,8 +161,9 @@ struct MergePlan {
   func history(of step: MergeStep) -> Int {
     let own = Int(step.ours?.history ?? 0)
     guard let other = step.theirs, !step.verdict.keepsContent || step.gainsPast else { return own }
-    // The loser of a conflict is known nowhere else once the other vault takes over this one's content.
-    return max(history(own, Int(other.history)), step.verdict.isConflict ? 1 : 0)
+    // The loser of a conflict is known nowhere else once the other vault takes over this one's content. Coffer's own items
+    // are each written by one machine.
+    return max(history(own, Int(other.history)), step.verdict.isConflict && !step.name.isInternal ? 1 : 0)
   }
 
   func history(_ own: Int, _ other: Int) -> Int { keeping == 0 ? 0 : max(keeping ?? 0, own, other) }
