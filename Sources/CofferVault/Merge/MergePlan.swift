@@ -152,7 +152,7 @@ struct MergePlan {
     switch step.verdict {
     case .same(let isLaterThere): return isLaterThere
     case .theirs: return true
-    case .ours(let isConflict): return isConflict
+    case .ours(let isConflict): return isConflict && history(of: step) > 0
     case .whole: return true
     case .untouched: return false
     }
