@@ -20,6 +20,8 @@ public struct VaultSync: Sendable {
   /// Raced by others so often, a sync gives up: some machine put something each time.
   private static let mostRaces = 8
 
+  /// Names a remote. Neither reads nor makes anything.
+  ///
   /// - Parameters:
   ///   - remote: a folder, a git address, `rclone:REMOTE:PATH` or `command:PROGRAM`.
   ///   - pins: the folder of this machine's pins, where it remembers the remote.
