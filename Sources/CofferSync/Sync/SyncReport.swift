@@ -7,8 +7,6 @@ public struct SyncOptions: Sendable {
   public var machine: String
   /// Takes the heads there although this machine has seen more, as after a remote was lost or replaced on purpose.
   public var accepts = false
-  /// Whether to remove at once the heads that later ones have replaced.
-  public var compacts = false
   /// Until when an item deleted elsewhere can be restored here; nil removes it for good.
   public var keptUntil: Date? = .distantFuture
 
@@ -18,20 +16,6 @@ public struct SyncOptions: Sendable {
 
 /// The effects of a sync.
 public struct SyncReport: Sendable, Equatable {
-  /// A machine that puts to the remote.
-  public struct Machine: Sendable, Equatable {
-    /// Its id in hexadecimal.
-    public let id: String
-    /// The name that it gave itself; nil if the vault has none.
-    public let name: String?
-    /// The generation of its last put.
-    public let generation: UInt64
-    /// When that was, as its clock told; nil if no head there is of it.
-    public let put: Date?
-    /// Whether it is this one.
-    public let isThis: Bool
-  }
-
   /// The changes that were taken over from a head.
   public struct Taken: Sendable, Equatable {
     /// The name of the machine that put the head.
@@ -48,8 +32,6 @@ public struct SyncReport: Sendable, Equatable {
   public internal(set) var put: UInt64?
   /// The number of this vault's items, after the sync.
   public internal(set) var items = 0
-  /// All that put to the remote, the latest first.
-  public internal(set) var machines: [Machine] = []
   /// The number of heads under an older key. They were passed over: their machines follow at their next sync.
   public internal(set) var passedOver = 0
   /// The number of files there that are none of Coffer's.
