@@ -22,7 +22,7 @@ struct Bases {
   /// A million records with four versions of each.
   private static let largest = 1 << 30
   private static let magic: StaticString = "COFFERY2"
-  private static let part = "memory of what was agreed on"
+  private static let part = "memory of agreements"
 
   let vault: VaultSalt, machine: ReplicaID
   /// The newest first.
@@ -123,7 +123,7 @@ struct Bases {
     var bases: Bases
     do throws(FormatError) { bases = try Bases(decoding: bytes) } catch {
       throw StoreError(
-        .damaged, "the memory of what was agreed on with other machines is unreadable", place: file.string,
+        .damaged, "the memory of agreements with other machines is unreadable", place: file.string,
         cure: "remove the file: the next sync then asks the clocks where two machines changed an item")
     }
     guard bases.vault == vault, bases.machine == machine else { return Bases(vault: vault, machine: machine) }

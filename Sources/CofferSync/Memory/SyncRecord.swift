@@ -122,29 +122,26 @@ package struct SyncRecord: Hashable, Sendable {
 
   private static func read(_ file: FilePath) throws(StoreError) -> SyncRecord? {
     guard try TrustedPath.privateFile(file) != nil else { return nil }
-    let calls = SystemCalls()
-    let descriptor = calls.open(file.string, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0)
-    guard descriptor >= 0 else { throw StoreError(errno: -descriptor, "open the memory of a remote", place: file) }
-    defer { close(descriptor) }
-    // One byte more than a valid file has.
-    return try withUnsafeTemporaryAllocation(byteCount: largest + 1, alignment: 8) { (bytes) throws(StoreError) in
-      let count = calls.read(descriptor, bytes, 0)
-      guard count >= 0 else { throw StoreError(errno: Int32(-count), "read the memory of a remote", place: file) }
-      do throws(FormatError) { return try SyncRecord(decoding: UnsafeRawBufferPointer(rebasing: bytes[..<count])) } catch {
-        guard case .damaged(_, let why) = error else { throw error.storeError(place: file.string) }
-        throw damaged(why, file)
-      }
+    // Not absent: that would be a first sync, which refuses no older copy.
+    guard let bytes = try PieceFolder.read(file, limit: largest) else { throw damaged("it is too large", file) }
+    do throws(FormatError) {
+      return try bytes.span.bytes.withUnsafeBytes { (bytes) throws(FormatError) in try SyncRecord(decoding: bytes) }
+    } catch {
+      guard case .damaged(_, let why) = error else { throw error.storeError(place: file.string) }
+      throw damaged(why, file)
     }
   }
 
   private static func damaged(_ why: String, _ place: FilePath) -> StoreError {
     StoreError(
-      .damaged, "what this machine remembers of a remote is unreadable, so an older copy there would not be noticed: \(why)",
+      .damaged, "this machine's memory of a remote is unreadable, so an older copy there would not be noticed: \(why)",
       place: place.string, cure: "check that the remote has the newest items, then forget it and sync as if for the first time")
   }
 
   /// An address may be too long for a file name.
-  private static func name(_ vault: VaultSalt, _ address: String) -> String {
-    prefix + Hex.text(PlainHash.digest(vault.bytes + address.utf8).bytes.prefix(16))
+  static func digits(_ vault: VaultSalt, _ address: String) -> String {
+    Hex.text(PlainHash.digest(vault.bytes + address.utf8).bytes.prefix(16))
   }
+
+  private static func name(_ vault: VaultSalt, _ address: String) -> String { prefix + digits(vault, address) }
 }

@@ -13,8 +13,6 @@ struct SyncRound {
   private let folder: PieceFolder
   private let carrier: any Carrier
   private let salt: VaultSalt
-  /// Its form, as `HeadVault` names it in errors.
-  private var place: VaultPlace { .mirror(FilePath(remote)) }
 
   init(
     _ name: RemoteName, _ vault: VaultID, pins: FilePath, caches: FilePath, _ options: SyncOptions
@@ -24,8 +22,7 @@ struct SyncRound {
     remote = name.text
     self.pins = pins
     self.options = options
-    let hash = Hex.text(PlainHash.digest(salt.bytes + name.text.utf8).bytes.prefix(16))
-    let cache = try TrustedPath.makePrivateFolder(caches.appending("sync").appending(hash))
+    let cache = try TrustedPath.makePrivateFolder(caches.appending("sync").appending(SyncRecord.digits(salt, name.text)))
     folder = try PieceFolder(cache.appending("pieces"))
     carrier = try name.carrier(folder: cache.appending("carrier")) { (bytes) throws(StoreError) in
       try Head(bytes, named: nil, at: name.text).groups.map { ($0.number, $0.hash) }
@@ -189,7 +186,8 @@ struct SyncRound {
       try cut(rows, next, over: newest, key, joined)
     }
     if made.head != nil { bases.note(put: own, after: joint) }
-    bases.note(made.base, made.head == nil ? joint : vector)
+    let seen = made.head == nil ? joint : vector
+    bases.note(made.base, seen)
     // Before the put: a base that lies nowhere is never chosen, and a put whose answer is lost is no other's.
     try bases.write(in: pins)
     if let head = made.head {
@@ -199,9 +197,7 @@ struct SyncRound {
       report.put = own.generation
     }
     let heads = [made.head?.name ?? newest.first?.head.name].compactMap(\.self)
-    try SyncRecord(
-      vault: salt, address: remote, key: made.key, seen: made.head == nil ? joint : vector, commit: made.commit, heads: heads
-    ).write(in: pins)
+    try SyncRecord(vault: salt, address: remote, key: made.key, seen: seen, commit: made.commit, heads: heads).write(in: pins)
     return report
   }
 
@@ -244,7 +240,7 @@ struct SyncRound {
   private func rolledBack(_ what: String) -> StoreError {
     StoreError(
       .rolledBack, what, place: remote,
-      cure: "find out who put older files there; to take what is there on purpose, accept it. Nothing was changed",
+      cure: "find out who put older files there; to take those on purpose, accept them. Nothing was changed",
       remedy: .acceptOlder)
   }
 
