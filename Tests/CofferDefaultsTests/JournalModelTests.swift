@@ -1,5 +1,4 @@
 import CofferTestSupport
-import Foundation
 import Testing
 
 /// The models in Python of the plain store's journal: `journal.py`, in which it is replaced, and `fold.py`, in which it is folded
@@ -17,20 +16,7 @@ import Testing
       }
     }
 
-    func run(_ words: [String]) throws -> (status: Int32, text: String) {
-      let python = "/usr/bin/python3"
-      guard FileManager.default.isExecutableFile(atPath: python) else { try Test.skip(without: "python3") }
-      let tests = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
-      let process = Process()
-      let output = Pipe()
-      process.executableURL = URL(filePath: python)
-      process.arguments = ["-B", tests.appending(path: "Models/\(rawValue).py").path] + words
-      process.standardOutput = output
-      try process.run()
-      let text = String(decoding: output.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)
-      process.waitUntilExit()
-      return (process.terminationStatus, text)
-    }
+    func run(_ words: [String]) throws -> (status: Int32, text: String) { try PythonModel.run(rawValue, words) }
   }
 
   @Test(arguments: Model.allCases) func `the rules hold in every order of steps, and each is needed`(_ model: Model) throws {

@@ -1,25 +1,11 @@
 import CofferTestSupport
-import Foundation
 import Testing
 
 /// The model in Python of sync, `sync.py`.
 @Suite(.tags(.campaign, .process), .wholeRun) struct SyncModelTests {
   private static let rules = 10
 
-  private func run(_ words: String...) throws -> (status: Int32, text: String) {
-    let python = "/usr/bin/python3"
-    guard FileManager.default.isExecutableFile(atPath: python) else { try Test.skip(without: "python3") }
-    let tests = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
-    let process = Process()
-    let output = Pipe()
-    process.executableURL = URL(filePath: python)
-    process.arguments = ["-B", tests.appending(path: "Models/sync.py").path] + words
-    process.standardOutput = output
-    try process.run()
-    let text = String(decoding: output.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)
-    process.waitUntilExit()
-    return (process.terminationStatus, text)
-  }
+  private func run(_ words: String...) throws -> (status: Int32, text: String) { try PythonModel.run("sync", words) }
 
   @Test func `machines agree, lose no value and refuse old views in histories of random steps`() throws {
     let (status, text) = try run("histories", "\(Campaign.size(short: 3_000, long: 100_000))", Campaign.seed)

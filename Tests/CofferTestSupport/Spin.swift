@@ -108,3 +108,22 @@ public struct Spin: Sendable {
     return output
   }
 }
+
+/// A model in Python, of `Tests/Models`.
+public enum PythonModel {
+  /// Runs `NAME.py` with `words`, and returns its exit status and its output. Skips the test without Python.
+  public static func run(_ name: String, _ words: [String]) throws -> (status: Int32, text: String) {
+    let python = "/usr/bin/python3"
+    guard FileManager.default.isExecutableFile(atPath: python) else { try Test.skip(without: "python3") }
+    let tests = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
+    let process = Process()
+    let output = Pipe()
+    process.executableURL = URL(filePath: python)
+    process.arguments = ["-B", tests.appending(path: "Models/\(name).py").path] + words
+    process.standardOutput = output
+    try process.run()
+    let text = String(decoding: output.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)
+    process.waitUntilExit()
+    return (process.terminationStatus, text)
+  }
+}
