@@ -99,9 +99,10 @@ extension ItemTable {
 
   /// An empty label or empty attributes come from the old description, but not the expiry, which belonged to the old value.
   private func description(of form: SecretForm, _ name: ItemName, replacing old: RecordMeta?) -> RecordMeta {
+    let now = view.now
     var meta = RecordMeta(
       revision: 0, id: old?.id ?? .random(), service: name.service, account: name.account, field: name.field,
-      created: old?.created ?? view.now, modified: view.now, valueCount: form.bytes.count)
+      created: old?.created ?? now, modified: now, valueCount: form.bytes.count)
     meta.take(form.metadata)
     if let old {
       if meta.label.isEmpty { meta.label = old.label }

@@ -15,11 +15,12 @@ struct ItemTransfer {
   func adopt(_ item: ImportedItem, keeping: UInt8, _ change: inout Change) throws(StoreError) {
     try items.check(item.form)
     let target = try items.target(item.name, &change)
+    let now = view.now
     var meta = RecordMeta(
       revision: 0, id: target.old?.id ?? .random(), service: item.name.service, account: item.name.account,
       field: item.name.field,
-      created: min(item.created.map(Milliseconds.count) ?? view.now, view.now),
-      modified: min(item.modified.map(Milliseconds.count) ?? view.now, view.now), valueCount: item.form.bytes.count)
+      created: min(item.created.map(Milliseconds.count) ?? now, now),
+      modified: min(item.modified.map(Milliseconds.count) ?? now, now), valueCount: item.form.bytes.count)
     meta.take(item.form.metadata)
     let own = try item.history.map { (count) throws(StoreError) in try RecordLimits.history(count) }
     meta.history = target.old?.history ?? own ?? keeping
