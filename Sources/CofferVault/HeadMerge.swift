@@ -6,10 +6,14 @@ internal import FoundationEssentials
 /// One write transaction of a vault that merges the heads of other machines.
 package struct HeadMerge {
   let vault: OpenVault
-  let key: MergeKey
+  package let key: MergeKey
   let keptUntil: Date?
-  let isLeftOut: (VaultItem) -> Bool
   var change: Change
+
+  /// Whether an item stays on its machine, and is in no head: a login, or the anchor of a log, whose files are here alone.
+  @Sendable package static func leavesOut(_ item: VaultItem) -> Bool {
+    item.isOfLogin || item.name.service.utf8.starts(with: ItemName.logsOfUses.utf8)
+  }
 
   /// The commit that the transaction makes, if it changes anything.
   package mutating func commit() -> CommitID { change.commitID() }
@@ -32,8 +36,18 @@ package struct HeadMerge {
       try this.vault.view.checkCopy(theirs.view, false)
       let plan = try MergePlan(
         this.vault.items, theirs.items, since: base.map { ($0, this.key) }, keepsDeleted: this.keptUntil != nil,
-        leavingOut: this.isLeftOut, &change)
+        leavingOut: Self.leavesOut, hides: true, &change)
       return try Merger(plan: plan, keptUntil: this.keptUntil).run(&change)
     }
   }
+
+  /// The content of the vault with the transaction's changes so far.
+  ///
+  /// - Parameter previous: an earlier base; its pairs that did not change are not read again.
+  package mutating func content(from previous: MergeBase?) throws(StoreError) -> MergeBase {
+    try MergeBase(of: vault.items.whole, key, from: previous, &change)
+  }
+
+  /// The vault's commit before the transaction.
+  package var rows: CommittedRows { CommittedRows(view: vault.view) }
 }

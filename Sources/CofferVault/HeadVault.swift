@@ -3,6 +3,23 @@ package import CofferVaultFormat
 package import CofferVaultRows
 internal import FoundationEssentials
 
+/// One commit of a vault, without a key: each has a state of its own.
+package struct CommittedState: Hashable, Sendable {
+  package let generation: UInt64
+  /// The digest of the sealed state's row.
+  package let digest: Digest32
+
+  package init(generation: UInt64, digest: Digest32) { (self.generation, self.digest) = (generation, digest) }
+
+  /// Reads it within a transaction. Nothing is proven.
+  init(_ rows: any VaultRows) throws(StoreError) {
+    guard let generation = try StoredParts.statedGeneration(rows) else { throw StoredParts.missing("state", rows) }
+    var digest: Digest32?
+    try rows.lendState { (bytes) throws(StoreError) in digest = PlainHash.digest(bytes) }
+    self.init(generation: generation, digest: digest ?? .zero)
+  }
+}
+
 /// A vault in sealed pieces, which only lie at a remote: opened under the keys of the one here, and made from its rows. The
 /// pieces' rows never change, so that no transaction is needed.
 package enum HeadVault {
@@ -112,6 +129,13 @@ package enum HeadVault {
         cure: "name a folder of pins in the options")
     }
     return found
+  }
+
+  /// The current commit of a vault, without a secret.
+  package static func state(of vault: LockedVault) throws(StoreError) -> CommittedState {
+    let database = try vault.place.rowsToRead()
+    defer { database.close() }
+    return try database.read { () throws(StoreError) in try CommittedState(database) }
   }
 
   /// Those of `wanted` that the vault's log has.

@@ -263,17 +263,27 @@ extension UnlockedVault {
   /// - Parameters:
   ///   - key: this machine's key for its bases.
   ///   - date: until when an item that the merge deletes can be restored here.
-  ///   - isLeftOut: whether to leave out an item of any side.
   package borrowing func mergeHeads<Result: Sendable>(
-    _ key: MergeKey, keptUntil date: Date? = .distantFuture,
-    leavingOut isLeftOut: @escaping @Sendable (VaultItem) -> Bool = { _ in false },
-    _ body: (inout HeadMerge) throws(StoreError) -> Result
+    _ key: MergeKey, keptUntil date: Date? = .distantFuture, _ body: (inout HeadMerge) throws(StoreError) -> Result
   ) throws(StoreError) -> Result {
     try MergeTurn.take { () throws(StoreError) in
       try core.write { (vault, change) throws(StoreError) in
-        var merge = HeadMerge(vault: vault, key: key, keptUntil: date, isLeftOut: isLeftOut, change: change)
+        var merge = HeadMerge(vault: vault, key: key, keptUntil: date, change: change)
         defer { change = merge.change }
         return try body(&merge)
+      }
+    }
+  }
+
+  /// The same up to the commit, which is not made.
+  package borrowing func rehearseHeads(
+    _ key: MergeKey, keptUntil date: Date? = .distantFuture, _ body: (inout HeadMerge) throws(StoreError) -> Void
+  ) throws(StoreError) {
+    try MergeTurn.take { () throws(StoreError) in
+      try core.rehearse { (vault, change) throws(StoreError) in
+        var merge = HeadMerge(vault: vault, key: key, keptUntil: date, change: change)
+        defer { change = merge.change }
+        try body(&merge)
       }
     }
   }

@@ -25,6 +25,20 @@ extension ItemMetadata {
   package var isWithheld: Bool { attributes[Self.use] == Self.useOnly }
 }
 
+extension ItemMetadata {
+  /// The attribute of a login, with the value `token`, and of the item of a host's active account. Also the service of these.
+  package static let login = "coffer.auth"
+  package static let loginToken = "token"
+
+  /// Whether it describes a login, or an item that ends with a session.
+  package var isOfLogin: Bool { attributes[Self.login] == Self.loginToken || isSessionItem }
+}
+
+extension VaultItem {
+  /// Whether a logout removes it for good: such an item keeps no history, and stays in its vault.
+  package var isOfLogin: Bool { name.service == ItemMetadata.login || metadata.isOfLogin }
+}
+
 extension ItemName {
   /// The service of a machine's key for its log of uses. Any service that begins so is internal.
   package static let logsOfUses = "coffer.uses"

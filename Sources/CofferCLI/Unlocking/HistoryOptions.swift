@@ -1,5 +1,4 @@
 internal import ArgumentParser
-internal import CofferFormats
 internal import CofferVault
 
 struct HistoryOptions: ParsableArguments {
@@ -34,14 +33,4 @@ struct HistoryOptions: ParsableArguments {
     let setting = Settings(context).historyKeep
     return setting == 0 || old?.isOfLogin == true ? 0 : old?.history ?? setting
   }
-}
-
-extension VaultItem {
-  /// Whether a logout removes it for good: such an item keeps no history.
-  var isOfLogin: Bool { LoginItems.isPointer(self) || metadata.isOfLogin }
-}
-
-extension ItemMetadata {
-  /// Whether it describes a login, or an item that ends with a session.
-  var isOfLogin: Bool { LoginItems.isToken(self) || isSessionItem }
 }

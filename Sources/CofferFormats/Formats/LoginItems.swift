@@ -2,10 +2,10 @@ package import CofferVault
 
 package enum LoginItems {
   /// It marks tokens among the items of a host.
-  package static let mark = "coffer.auth"
-  package static let token = "token"
+  package static let mark = ItemMetadata.login
+  package static let token = ItemMetadata.loginToken
   /// Their items name active accounts.
-  package static let pointers = "coffer.auth"
+  package static let pointers = ItemMetadata.login
 
   /// Whether an item names a host's active account, which is no secret.
   package static func isPointer(_ item: VaultItem) -> Bool { item.name.service == pointers }

@@ -37,6 +37,9 @@ struct Bases {
   /// The newest base that a head with `vector` has all of.
   func base(of vector: VersionVector) -> MergeBase? { list.first { $0.vector.isCovered(by: vector) }?.content }
 
+  /// The content of the head with just this vector.
+  func content(at vector: VersionVector) -> MergeBase? { list.first { $0.vector == vector }?.content }
+
   /// No put of this machine has a generation twice, also if nothing of an earlier one lies anywhere.
   var lastPut: UInt64 { puts.last?.generation ?? 0 }
 

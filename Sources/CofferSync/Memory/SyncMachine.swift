@@ -26,10 +26,13 @@ enum SyncMachine {
     }
   }
 
+  static func newKey() throws(StoreError) -> SecretBytes {
+    do throws(SecretMemoryError) { return try SecretBytes.random(keyBytes) } catch { throw StoreError(memory: error) }
+  }
+
   /// - Parameter name: for people, on other machines.
   static func make(_ machine: ReplicaID, named name: String, in vault: borrowing UnlockedVault) throws(StoreError) {
-    let key: SecretBytes
-    do throws(SecretMemoryError) { key = try SecretBytes.random(keyBytes) } catch { throw StoreError(memory: error) }
+    let key = try newKey()
     let metadata = ItemMetadata(label: name, attributes: [ItemMetadata.use: ItemMetadata.useOnly])
     try vault.changeInternal(.set(SecretForm(key, metadata: metadata), for: item(of: machine), if: .absent, keeping: 0))
   }

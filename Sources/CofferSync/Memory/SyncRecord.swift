@@ -1,4 +1,5 @@
 package import CofferPlatform
+package import CofferVault
 package import CofferVaultFormat
 internal import CofferVaultRows
 internal import FoundationEssentials
@@ -12,38 +13,60 @@ package struct SyncRecord: Hashable, Sendable {
   package let address: String
   package var key: EpochMark
   package var seen: VersionVector
-  /// The vault's commit and the heads there at the end of the last sync: with both as they were, nothing is to be done.
-  package var commit: CommitID
-  package var heads: [HeadName]
+  /// The times of puts in ``seen``, by their writers' clocks; none of a put whose head was never here.
+  package var times: [ReplicaID: UInt64] = [:]
+  /// The vault at the end of the last sync.
+  package var state: CommittedState
+  /// The head there that equals it, then the others. With the vault as it was and no other head there, nothing is to be done.
+  package var heads: [HeadName] = [] {
+    didSet { if heads.count > Self.mostHeads { heads = [] } }
+  }
+  /// The time of the last sync, in milliseconds since 1970.
+  package var synced: UInt64
+  /// The number of items in the head that equals the vault.
+  package var items: UInt64 = 0
+  /// Whether the agent syncs unasked.
+  package var isAutomatic = false
 
   package static let longestAddress = 4096
   /// Heads of machines that put at once; more are looked at each time.
   private static let mostHeads = 64
-  package static let largest = fixedBytes + longestAddress + VaultState.mostReplicas * 40 + mostHeads * 40
-  private static let fixedBytes = 8 + 16 + 8 + 32 + 2 + 2 + 16 + 2 + 32
+  package static let largest = fixedBytes + longestAddress + VaultState.mostReplicas * 48 + mostHeads * 40
+  private static let fixedBytes = 8 + 16 + 8 + 32 + 2 + 1 + 8 + 8 + 8 + 32 + 2 + 2 + 32
   private static let magic: StaticString = "COFFERY1"
   private static let part = "memory of a remote"
   private static let prefix = "sy-"
 
   package init(
-    vault: VaultSalt, address: String, key: EpochMark, seen: VersionVector, commit: CommitID, heads: [HeadName]
+    vault: VaultSalt, address: String, key: EpochMark, seen: VersionVector, state: CommittedState, synced: UInt64
   ) {
-    (self.vault, self.address, self.key, self.seen, self.commit) = (vault, address, key, seen, commit)
-    self.heads = heads.count > Self.mostHeads ? [] : heads
+    (self.vault, self.address, self.key, self.seen) = (vault, address, key, seen)
+    (self.state, self.synced) = (state, synced)
+  }
+
+  /// Whether nothing has changed since the last sync. Another machine may have removed heads that the first one dominates.
+  func isOf(_ state: CommittedState, _ found: [HeadName]) -> Bool {
+    guard state == self.state, let newest = heads.first, found.contains(newest) else { return false }
+    return Set(found).isSubset(of: heads)
   }
 
   // MARK: Bytes
 
   package func encoded() -> [UInt8] {
-    let count = Self.fixedBytes - 32 + address.utf8.count + seen.byteCount - 2 + heads.count * 40
+    let count = Self.fixedBytes - 32 + address.utf8.count + seen.byteCount - 2 + seen.marks.count * 8 + heads.count * 40
     let content = ByteWriter.bytes(count) { out in
       out.write(Self.magic)
       out.write(vault)
       out.write(key.epoch)
       out.write(key.mark)
       out.write(short: address)
+      out.write(UInt8(isAutomatic ? 1 : 0))
+      out.write(synced)
+      out.write(items)
+      out.write(state.generation)
+      out.write(state.digest)
       seen.write(to: &out)
-      out.write(commit)
+      for replica in seen.replicas { out.write(times[replica.id] ?? 0) }
       out.write(UInt16(truncatingIfNeeded: heads.count))
       for head in heads {
         out.write(head.generation)
@@ -60,19 +83,29 @@ package struct SyncRecord: Hashable, Sendable {
     guard PlainHash.digest(content) == Digest32(bytes.part(content.count..<bytes.count)) else {
       throw .damaged(Self.part, "its checksum does not fit")
     }
-    self = try FormatError.reading(content, of: Self.part) { (reader) throws(FormatError) in
-      try reader.expect(Self.magic)
-      let vault = try reader.block16(VaultSalt.self)
-      let key = EpochMark(epoch: try reader.counter("epoch", atLeast: 1), mark: try reader.block32())
-      let address = try reader.text(limit: Self.longestAddress, "address")
-      let seen = try VersionVector(from: &reader)
-      let commit = try reader.block16(CommitID.self)
-      var heads: [HeadName] = []
-      for _ in 0..<(try reader.number(UInt16.self)) {
-        heads.append(HeadName(generation: try reader.counter("generation", atLeast: 1), hash: try reader.block32()))
-      }
-      return SyncRecord(
-        vault: vault, address: address, key: key, seen: seen, commit: commit, heads: heads)
+    self = try FormatError.reading(content, of: Self.part) { (reader) throws(FormatError) in try SyncRecord(from: &reader) }
+  }
+
+  private init(from reader: inout ByteReader) throws(FormatError) {
+    try reader.expect(Self.magic)
+    vault = try reader.block16()
+    key = EpochMark(epoch: try reader.counter("epoch", atLeast: 1), mark: try reader.block32())
+    address = try reader.text(limit: Self.longestAddress, "address")
+    let flags: UInt8 = try reader.number()
+    guard flags <= 1 else { throw reader.damaged("it has the flags \(flags)") }
+    isAutomatic = flags == 1
+    synced = try reader.counter("time")
+    items = try reader.counter("count of items")
+    state = CommittedState(generation: try reader.counter("generation", atLeast: 1), digest: try reader.block32())
+    seen = try VersionVector(from: &reader)
+    for replica in seen.replicas {
+      let time = try reader.counter("time")
+      if time > 0 { times[replica.id] = time }
+    }
+    let count: UInt16 = try reader.number()
+    guard count <= Self.mostHeads else { throw reader.damaged("it names \(count) heads") }
+    for _ in 0..<count {
+      heads.append(HeadName(generation: try reader.counter("generation", atLeast: 1), hash: try reader.block32()))
     }
   }
 
@@ -95,7 +128,7 @@ package struct SyncRecord: Hashable, Sendable {
     do { names = try FileManager.default.contentsOfDirectory(atPath: folder.string) } catch {
       throw StoreError(.io(EIO), "the folder of pins cannot be listed", place: folder.string, cure: "check it", underlying: error)
     }
-    let all = try names.filter { $0.hasPrefix(prefix) }.map { (name) throws(StoreError) in try read(folder.appending(name)) }
+    let all = try names.filter { $0.hasPrefix(prefix) && !$0.hasSuffix(SyncTurn.suffix) }.map { (name) throws(StoreError) in try read(folder.appending(name)) }
     return all.compactMap(\.self).filter { $0.vault == vault }.sorted { $0.address < $1.address }
   }
 
@@ -111,13 +144,16 @@ package struct SyncRecord: Hashable, Sendable {
     try AtomicFile(file, draft: draft.path).replace(with: encoded().span.bytes, mode: 0o600)
   }
 
-  /// Forgets the remote: its next sync is a first one.
-  package func remove(in pins: FilePath) throws(StoreError) {
-    guard let folder = try TrustedPath.privateFolder(pins) else { return }
-    let file = folder.appending(Self.name(vault, address))
+  /// Forgets a remote, also one whose memory is unreadable: its next sync is a first one.
+  ///
+  /// - Returns: whether it was remembered.
+  package static func remove(_ vault: VaultSalt, _ address: String, in pins: FilePath) throws(StoreError) -> Bool {
+    guard let folder = try TrustedPath.privateFolder(pins) else { return false }
+    let file = folder.appending(name(vault, address))
     let code = file.withPlatformString { unlink($0) == 0 ? 0 : errno }
     guard code == 0 || code == ENOENT else { throw StoreError(errno: code, "remove the memory of a remote", place: file) }
     try AtomicFile.synchronizeFolder(of: file, SystemCalls())
+    return code == 0
   }
 
   private static func read(_ file: FilePath) throws(StoreError) -> SyncRecord? {
@@ -139,9 +175,9 @@ package struct SyncRecord: Hashable, Sendable {
   }
 
   /// An address may be too long for a file name.
-  static func digits(_ vault: VaultSalt, _ address: String) -> String {
-    Hex.text(PlainHash.digest(vault.bytes + address.utf8).bytes.prefix(16))
+  static func digits(of address: String, _ vault: VaultSalt? = nil) -> String {
+    Hex.text(PlainHash.digest((vault?.bytes ?? []) + address.utf8).bytes.prefix(16))
   }
 
-  private static func name(_ vault: VaultSalt, _ address: String) -> String { prefix + digits(vault, address) }
+  private static func name(_ vault: VaultSalt, _ address: String) -> String { prefix + digits(of: address, vault) }
 }

@@ -6,21 +6,25 @@ internal import CofferVaultRows
 /// Cuts the rows of a commit into groups. Equal rows give equal groups on each machine.
 package struct GroupCutter {
   private let vault: CommittedRows
+  private let content: MergeBase
   /// A head whose groups lie at the remote.
   private let previous: Head?
   private let isUnchanged: (_ pair: Int) -> Bool
   private let lend: (Digest32, [UInt8]) throws(StoreError) -> Void
 
   /// - Parameters:
+  ///   - content: that of the rows.
   ///   - previous: a head whose groups are not lent again; nil to lend all.
   ///   - isUnchanged: whether a bucket pair's rows are those of `previous`, as their digests tell; its group is not read then.
   ///   - lend: receives each group that `previous` does not have, one at a time. It may get one twice, or one that
   ///     the result does not name.
   package init(
-    _ vault: CommittedRows, since previous: Head? = nil, isUnchanged: @escaping (_ pair: Int) -> Bool = { _ in false },
+    _ vault: CommittedRows, _ content: MergeBase, since previous: Head? = nil,
+    isUnchanged: @escaping (_ pair: Int) -> Bool = { _ in false },
     lend: @escaping (Digest32, [UInt8]) throws(StoreError) -> Void
   ) {
-    (self.vault, self.previous, self.isUnchanged, self.lend) = (vault, previous, isUnchanged, lend)
+    (self.vault, self.content) = (vault, content)
+    (self.previous, self.isUnchanged, self.lend) = (previous, isUnchanged, lend)
   }
 
   /// The head of the commit's rows, within the transaction of the rows.
@@ -35,7 +39,7 @@ package struct GroupCutter {
       count = right
       groups = try self.groups(count)
     }
-    let (header, state) = try vault.head(generation: generation, commit: commit, replicas: replicas)
+    let (header, state) = try vault.head(of: content, generation: generation, commit: commit, replicas: replicas)
     return Head(groupCount: count, header: header, state: state, groups: groups)
   }
 
@@ -70,7 +74,7 @@ package struct GroupCutter {
   private func bytes(of pairs: Range<Int>) throws(StoreError) -> [UInt8] {
     var bytes: [UInt8] = []
     for pair in pairs {
-      try vault.forEachRow(ofPair: pair) { (table, index, columns) throws(StoreError) in
+      try vault.forEachRow(ofPair: pair, as: content) { (table, index, columns) throws(StoreError) in
         guard bytes.count + Group.byteCount(columns) <= Group.largest else {
           throw StoreError(
             .tooLarge(limit: Group.largest), "records that a remote holds in one file have more than 64 MiB together",

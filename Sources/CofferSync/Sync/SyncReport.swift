@@ -10,16 +10,23 @@ public struct SyncOptions: Sendable {
   /// Until when an item deleted elsewhere can be restored here; nil removes it for good.
   public var keptUntil: Date? = .distantFuture
 
+  /// Only reports: neither the vault nor the remote changes, and nothing is remembered.
+  public var isTrial = false
+
   /// The usual way: nothing is accepted that this machine would refuse.
   public init(machine: String) { self.machine = machine }
 }
 
-/// The effects of a sync.
+/// The effects of a sync, or those that a trial would have.
 public struct SyncReport: Sendable, Equatable {
   /// The changes that were taken over from a head.
   public struct Taken: Sendable, Equatable {
     /// The name of the machine that put the head.
     public let machine: String
+    /// The generation of its put.
+    public let generation: UInt64
+    /// The time of the put, by that machine's clock.
+    public let put: Date
     /// The changes.
     public let changes: MergeReport
   }
@@ -30,7 +37,7 @@ public struct SyncReport: Sendable, Equatable {
   public internal(set) var taken: [Taken] = []
   /// The generation that was put; nil if nothing had to be.
   public internal(set) var put: UInt64?
-  /// The number of this vault's items, after the sync.
+  /// The number of this vault's items that heads have, after the sync.
   public internal(set) var items = 0
   /// The number of heads under an older key. They were passed over: their machines follow at their next sync.
   public internal(set) var passedOver = 0

@@ -3,34 +3,40 @@ internal import CofferStorage
 internal import CofferVault
 internal import CofferVaultFormat
 internal import CofferVaultRows
+internal import FoundationEssentials
 internal import SystemPackage
 
 /// One look at the remote, a merge of each head that is new here, and one put.
 struct SyncRound {
-  private let options: SyncOptions
-  private let remote: String
-  private let pins: FilePath
-  private let folder: PieceFolder
-  private let carrier: any Carrier
-  private let salt: VaultSalt
+  let options: SyncOptions
+  let remote: String
+  let pins: FilePath
+  let folder: PieceFolder
+  let carrier: any Carrier
+  let salt: VaultSalt
+  let clock: @Sendable () -> Date
 
   init(
-    _ name: RemoteName, _ vault: VaultID, pins: FilePath, caches: FilePath, _ options: SyncOptions
+    _ name: RemoteName, _ vault: VaultID, pins: FilePath, caches: FilePath, _ options: SyncOptions,
+    clock: @escaping @Sendable () -> Date
   ) throws(StoreError) {
-    guard let salt = VaultSalt(vault.bytes) else { preconditionFailure("a vault's id has 16 bytes") }
-    self.salt = salt
+    salt = vault.salt
     remote = name.text
-    self.pins = pins
-    self.options = options
-    let cache = try TrustedPath.makePrivateFolder(caches.appending("sync").appending(SyncRecord.digits(salt, name.text)))
+    (self.pins, self.options, self.clock) = (pins, options, clock)
+    let cache = try TrustedPath.makePrivateFolder(Self.cache(of: name, in: caches))
     folder = try PieceFolder(cache.appending("pieces"))
     carrier = try name.carrier(folder: cache.appending("carrier")) { (bytes) throws(StoreError) in
       try Head(bytes, named: nil, at: name.text).groups.map { ($0.number, $0.hash) }
     }
   }
 
+  /// A remote has one vault.
+  static func cache(of name: RemoteName, in caches: FilePath) -> FilePath {
+    caches.appending("sync").appending(SyncRecord.digits(of: name.text))
+  }
+
   /// A head that lies there, with its verified state.
-  private struct Found {
+  struct Found {
     let head: Head
     let key: EpochMark
     let state: VaultState
@@ -39,17 +45,31 @@ struct SyncRound {
     let machine: ReplicaID
   }
 
+  /// Whether the memory has this commit and the heads there. Then it remembers this sync.
+  func isInStep(_ state: CommittedState) throws(StoreError) -> Bool {
+    guard var memory = try SyncRecord.read(salt, remote, in: pins) else { return false }
+    guard memory.isOf(state, try carrier.heads().heads) else { return false }
+    memory.synced = Milliseconds.count(clock())
+    try memory.write(in: pins)
+    return true
+  }
+
   /// Nil if another machine put a head meanwhile.
   func run(_ vault: borrowing UnlockedVault) throws(StoreError) -> SyncReport? {
     let listing = try carrier.heads()
-    let memory = try SyncRecord.read(salt, remote, in: pins)
+    var memory = try SyncRecord.read(salt, remote, in: pins)
     var report = SyncReport(remote: remote)
     report.strangers = listing.strangers
     if listing.heads.isEmpty, memory != nil, !options.accepts {
       throw rolledBack("nothing lies there, and machines have put something before")
     }
-    let commit = try HeadVault.read(vault) { $0.state.commit }
-    if let memory, memory.commit == commit, Set(memory.heads) == Set(listing.heads) { return report }
+    let state = try HeadVault.read(vault) { (rows) throws(StoreError) in try rows.committed() }
+    if let known = memory, known.isOf(state, listing.heads) {
+      memory?.synced = Milliseconds.count(clock())
+      if !options.isTrial { try memory?.write(in: pins) }
+      report.items = Int(clamping: known.items)
+      return report
+    }
     let heads = try found(listing.heads, by: vault, &report)
     let joint = try joint(heads, memory)
     var bases = try Bases.read(salt, in: pins, for: vault)
@@ -59,14 +79,22 @@ struct SyncRound {
     }
     let newest = heads.filter { head in !heads.contains { $0.vector.dominates(head.vector) } }
       .sorted { ($0.state.generation, $0.head.name.description) < ($1.state.generation, $1.head.name.description) }
+    let new = newest.filter { !$0.vector.isCovered(by: bases.known) }
+    let known = listing.heads.map(\.generation) + joint.marks.values.map(\.generation) + [bases.lastPut]
+    let own = PinRecord.Mark(generation: (known.max() ?? 0) + 1, commit: .random())
+    guard !options.isTrial else {
+      try rehearse(new, newest, into: vault, bases, own.generation, &report)
+      return report
+    }
     let key = try key(of: bases.machine, in: vault)
-    for head in newest where !head.vector.isCovered(by: bases.known) { try take(head, into: vault, key, &bases, &report) }
-    return try put(vault, over: newest, joint, listing, key, &bases, &report)
+    let last = try self.known(memory, bases)
+    for head in new { try take(head, into: vault, last, key, &bases, &report) }
+    return try put(own, of: vault, over: heads, newest, joint, listing, memory, key, &bases, &report)
   }
 
   // MARK: The heads there
 
-  private func found(
+  func found(
     _ names: [HeadName], by vault: borrowing UnlockedVault, _ report: inout SyncReport
   ) throws(StoreError) -> [Found] {
     // Each costs a header's decryption: 1 024 of them take a second.
@@ -99,7 +127,7 @@ struct SyncRound {
   private static let mostHeads = 1_024
 
   /// Brings the pieces that are not in the cache.
-  private func bring(_ names: [PieceName]) throws(StoreError) {
+  func bring(_ names: [PieceName]) throws(StoreError) {
     var wanted: [PieceName] = []
     for name in names where try !folder.has(name) { wanted.append(name) }
     guard !wanted.isEmpty else { return }
@@ -113,7 +141,7 @@ struct SyncRound {
     guard missing == 0 else { throw incomplete("\(missing) of \(wanted.count) files are missing there, or cut short") }
   }
 
-  private func joint(_ heads: [Found], _ memory: SyncRecord?) throws(StoreError) -> VersionVector {
+  func joint(_ heads: [Found], _ memory: SyncRecord?) throws(StoreError) -> VersionVector {
     var joint = VersionVector()
     for head in heads {
       for known in [joint, memory?.seen].compactMap(\.self) {
@@ -125,7 +153,7 @@ struct SyncRound {
     return joint
   }
 
-  private func forked(_ what: String) -> StoreError {
+  func forked(_ what: String) -> StoreError {
     StoreError(
       .forked, "\(what): a copy of its home works apart", place: remote,
       cure: "accept the vault's pin anew in one of the two homes, which makes it another machine; nothing was changed",
@@ -135,7 +163,7 @@ struct SyncRound {
   // MARK: Taking
 
   /// This machine's, which is made before its first merge.
-  private func key(of machine: ReplicaID, in vault: borrowing UnlockedVault) throws(StoreError) -> MergeKey {
+  func key(of machine: ReplicaID, in vault: borrowing UnlockedVault) throws(StoreError) -> MergeKey {
     if let key = try SyncMachine.key(of: machine, in: vault) { return key }
     try SyncMachine.make(machine, named: options.machine, in: vault)
     guard let key = try SyncMachine.key(of: machine, in: vault) else {
@@ -144,117 +172,138 @@ struct SyncRound {
     return key
   }
 
-  private func take(
-    _ head: Found, into vault: borrowing UnlockedVault, _ key: MergeKey, _ bases: inout Bases, _ report: inout SyncReport
-  ) throws(StoreError) {
-    try bring(head.head.groups.map { .group($0.hash) })
+  /// The vault of a head.
+  private final class Other {
+    let head: Found, vault: UnlockedVault
+    /// The name of the machine that put it.
+    let machine: String
+
+    init(_ head: Found, _ vault: consuming UnlockedVault) throws(StoreError) {
+      machine = try SyncMachine.name(of: head.machine, in: vault) ?? head.machine.description
+      self.head = head
+      self.vault = vault
+    }
+  }
+
+  private func open(_ head: Found, by vault: borrowing UnlockedVault, _ known: Known?) throws(StoreError) -> Other {
+    let digests = known.map { $0.content.mark == head.key ? $0.digests(in: head.head) : [:] }
+    return try Other(head, HeadVault.open(pieces(of: head.head, digests ?? [:]), by: vault))
+  }
+
+  /// The head of the last sync, and its content.
+  struct Known {
+    let head: Head, content: MergeBase
+
+    /// The digests of the groups that another head has too.
+    func digests(in other: Head) -> [Int: Digest32] {
+      guard other.groupCount == head.groupCount else { return [:] }
+      let hashes = Dictionary(uniqueKeysWithValues: head.groups.map { ($0.number, $0.hash) })
+      var digests: [Int: Digest32] = [:]
+      for group in other.groups where hashes[group.number] == group.hash {
+        for pair in other.pairs(of: group.number) {
+          for (table, digest) in zip(RecordTable.allCases, content.digests(ofPair: pair)) {
+            digests[table.buckets.lowerBound + pair] = digest
+          }
+        }
+      }
+      return digests
+    }
+  }
+
+  private func known(_ memory: SyncRecord?, _ bases: Bases) throws(StoreError) -> Known? {
+    guard let memory, let name = memory.heads.first, let content = bases.content(at: memory.seen),
+      let bytes = try folder.read(.head(name)), PlainHash.digest(bytes) == name.hash
+    else { return nil }
+    return Known(head: try Head(bytes, named: name, at: remote), content: content)
+  }
+
+  /// Brings the groups that are not in the cache.
+  ///
+  /// - Parameter digests: those that are known.
+  func pieces(of head: Head, _ digests: [Int: Digest32] = [:]) throws(StoreError) -> SealedPieces {
+    try bring(head.groups.map { .group($0.hash) })
     let (folder, remote) = (folder, remote)
-    let rows = SealedPieces(head.head, at: remote) { (hash) throws(StoreError) in
+    return SealedPieces(head, at: remote, digests: digests) { (hash) throws(StoreError) in
       guard let bytes = try folder.read(.group(hash)) else {
         throw StoreError(.unreachable, "a file is missing there", place: remote, cure: "try again later")
       }
       return bytes
     }
-    let other = try HeadVault.open(rows, by: vault)
-    let machine = try SyncMachine.name(of: head.machine, in: other) ?? head.machine.description
-    let base = bases.base(of: head.vector)
+  }
+
+  private func take(
+    _ head: Found, into vault: borrowing UnlockedVault, _ known: Known?, _ key: MergeKey, _ bases: inout Bases,
+    _ report: inout SyncReport
+  ) throws(StoreError) {
+    let other = try open(head, by: vault, known)
     var next = bases
-    // Noted before the commit, with its id: a merge that is made is a base for later ones, and a failed one never counts.
     let changes = try vault.mergeHeads(key, keptUntil: options.keptUntil) { (merge) throws(StoreError) in
-      let changes = try merge.merge(other, since: base)
-      next.note(try other.mergeBase(key, from: base), head.vector, by: changes.isEmpty ? nil : merge.commit())
+      let changes = try self.merge(other, into: &merge, &next)
+      // Before the commit, with its id: a merge that is made is a base for later ones, and a failed one never counts.
       try next.write(in: pins)
       return changes
     }
     bases = next
-    report.taken.append(SyncReport.Taken(machine: machine, changes: changes))
+    report.taken.append(SyncReport.Taken(head, by: other.machine, changes))
   }
 
-  // MARK: Putting
-
-  private func put(
-    _ vault: borrowing UnlockedVault, over newest: [Found], _ joint: VersionVector, _ listing: PieceListing,
-    _ key: MergeKey, _ bases: inout Bases, _ report: inout SyncReport
-  ) throws(StoreError) -> SyncReport? {
-    report.items = try vault.count(ItemQuery())
-    let known = listing.heads.map(\.generation) + joint.marks.values.map(\.generation) + [bases.lastPut]
-    let own = PinRecord.Mark(generation: (known.max() ?? 0) + 1, commit: .random())
-    var vector = joint
-    vector.note(own, of: bases.machine)
-    let (next, joined) = (vector, bases)
-    let made = try HeadVault.read(vault) { (rows) throws(StoreError) -> Cut in
-      try cut(rows, next, over: newest, key, joined)
-    }
-    if made.head != nil { bases.note(put: own, after: joint) }
-    let seen = made.head == nil ? joint : vector
-    bases.note(made.base, seen)
-    // Before the put: a base that lies nowhere is never chosen, and a put whose answer is lost is no other's.
-    try bases.write(in: pins)
-    if let head = made.head {
-      let isNewKey = newest.contains { $0.key != made.key }
-      guard try carrier.put(made.groups.map { .group($0) }, head.name, from: folder, over: listing.heads, anew: isNewKey)
-      else { return nil }
-      report.put = own.generation
-    }
-    let heads = [made.head?.name ?? newest.first?.head.name].compactMap(\.self)
-    try SyncRecord(vault: salt, address: remote, key: made.key, seen: seen, commit: made.commit, heads: heads).write(in: pins)
-    return report
+  private func merge(
+    _ other: Other, into merge: inout HeadMerge, _ bases: inout Bases
+  ) throws(StoreError) -> MergeReport {
+    let base = bases.base(of: other.head.vector)
+    let changes = try merge.merge(other.vault, since: base)
+    let content = try other.vault.mergeBase(merge.key, from: base)
+    bases.note(content, other.head.vector, by: changes.isEmpty ? nil : merge.commit())
+    return changes
   }
 
-  /// One commit of the vault, as it is put.
-  private struct Cut: Sendable {
-    let key: EpochMark, commit: CommitID
-    /// Nil if the only head there has just these rows.
-    var head: Head?
-    /// Those that no head there has. They are in the cache, as is the head.
-    var groups: [Digest32] = []
-    let base: MergeBase
-  }
-
-  private func cut(
-    _ rows: CommittedRows, _ vector: VersionVector, over newest: [Found], _ key: MergeKey, _ bases: Bases
-  ) throws(StoreError) -> Cut {
-    var cut = Cut(key: rows.key, commit: rows.state.commit, base: try rows.mergeBase(key, from: bases.newest))
-    if newest.count == 1, let only = newest.first, only.key == rows.key, only.state.root == rows.state.root,
-      try rows.header() == only.head.header
-    {
-      return cut
+  /// Reports the merges of heads, and whether a put would follow.
+  private func rehearse(
+    _ heads: [Found], _ newest: [Found], into vault: borrowing UnlockedVault, _ known: Bases, _ next: UInt64,
+    _ report: inout SyncReport
+  ) throws(StoreError) {
+    let own = try SyncMachine.key(of: known.machine, in: vault)
+    let key = if let own { own } else { MergeKey(try SyncMachine.newKey()) }
+    let others = try heads.map { (head) throws(StoreError) in try open(head, by: vault, nil) }
+    var bases = known, told = report
+    try vault.rehearseHeads(key, keptUntil: options.keptUntil) { (heads) throws(StoreError) in
+      for other in others {
+        let changes = try merge(other, into: &heads, &bases)
+        told.taken.append(SyncReport.Taken(other.head, by: other.machine, changes))
+      }
+      let content = try heads.content(from: bases.newest)
+      if try !isPut(heads.rows, content, newest) { told.put = next }
     }
-    guard let mark = vector.marks[bases.machine] else { preconditionFailure("it has this machine's entry") }
-    let (folder, lent) = (folder, Lent())
-    let head = try GroupCutter(rows, since: newest.last?.head) { (hash, bytes) throws(StoreError) in
-      lent.hashes.append(hash)
-      try folder.write(bytes, as: .group(hash))
-    }
-    .head(generation: mark.generation, commit: mark.commit, replicas: vector.replicas)
-    try folder.write(head.encoded(), as: .head(head.name))
-    let named = Set(head.groups.map(\.hash))
-    (cut.head, cut.groups) = (head, lent.hashes.filter(named.contains))
-    return cut
+    report = told
   }
-
-  private final class Lent { var hashes: [Digest32] = [] }
 
   // MARK: Refusals
 
-  private func rolledBack(_ what: String) -> StoreError {
+  func rolledBack(_ what: String) -> StoreError {
     StoreError(
       .rolledBack, what, place: remote,
       cure: "find out who put older files there; to take those on purpose, accept them. Nothing was changed",
       remedy: .acceptOlder)
   }
 
-  private func missing(
+  func missing(
     _ machine: ReplicaID, _ seen: VersionVector, in vault: borrowing UnlockedVault
   ) throws(StoreError) -> String {
     let name = try SyncMachine.name(of: machine, in: vault) ?? machine.description
     return "\(name)'s put of generation \(seen.marks[machine]?.generation ?? 0) is missing there"
   }
 
-  private func incomplete(_ what: String) -> StoreError {
+  func incomplete(_ what: String) -> StoreError {
     StoreError(
       .unreachable, "\(what): the remote is not whole yet", place: remote,
       cure: "try again later; nothing here was changed")
+  }
+}
+
+extension SyncReport.Taken {
+  init(_ head: SyncRound.Found, by machine: String, _ changes: MergeReport) {
+    self.init(
+      machine: machine, generation: head.state.generation, put: Milliseconds.date(head.state.time), changes: changes)
   }
 }
 

@@ -1,6 +1,7 @@
 public import CofferPlatform
 public import CofferVault
-internal import CofferVaultFormat
+package import CofferVaultFormat
+package import FoundationEssentials
 public import SystemPackage
 
 /// One vault's sync with one remote, which only keeps files.
@@ -10,9 +11,11 @@ public import SystemPackage
 /// let report = try sync.run(vault, SyncOptions(machine: "desk"))
 /// ```
 public struct VaultSync: Sendable {
-  private let name: RemoteName
-  private let pins: FilePath
-  private let caches: FilePath
+  let name: RemoteName
+  let pins: FilePath
+  let caches: FilePath
+  /// The clock of the memory, and of a compaction.
+  package var clock: @Sendable () -> Date = { Date() }
 
   /// The remote, as it is remembered and shown.
   public var remote: String { name.text }
@@ -40,15 +43,45 @@ public struct VaultSync: Sendable {
   ///   remote that cannot be reached or is not whole yet, `.busy` if others were always faster, `.tampered`, `.damaged`,
   ///   `.noSpace`; the errors of reading and writing the vault.
   public func run(_ vault: borrowing UnlockedVault, _ options: SyncOptions) throws(StoreError) -> SyncReport {
-    let turn = try SyncTurn.take(of: vault.id, in: pins)
-    for _ in 0..<Self.mostRaces {
-      if let report = try SyncRound(name, vault.id, pins: pins, caches: caches, options).run(vault) {
-        turn.end()
-        return report
+    try withTurn(vault.id) { () throws(StoreError) in
+      for _ in 0..<Self.mostRaces {
+        if let report = try round(of: vault.id, options).run(vault) { return report }
       }
+      throw StoreError(
+        .busy, "other machines put something \(Self.mostRaces) times meanwhile", place: remote, cure: "try again; all was taken")
     }
+  }
+
+  /// Whether nothing is to be done: since the last sync, neither the vault nor the heads there have changed. Needs no key.
+  /// The time of the last sync is then now.
+  ///
+  /// - Throws: `StoreError` `.unreachable`, `.busy` while another sync runs, `.damaged` for an unreadable memory; the errors
+  ///   of reading the vault.
+  public func isInStep(_ vault: LockedVault) throws(StoreError) -> Bool {
+    guard try SyncRecord.read(vault.id.salt, remote, in: pins) != nil else { return false }
+    return try withTurn(vault.id) { () throws(StoreError) in
+      let state = try HeadVault.state(of: vault)
+      return try round(of: vault.id, SyncOptions(machine: "")).isInStep(state)
+    }
+  }
+
+  func round(of vault: VaultID, _ options: SyncOptions) throws(StoreError) -> SyncRound {
+    try SyncRound(name, vault, pins: pins, caches: caches, options, clock: clock)
+  }
+
+  func withTurn<Result>(
+    _ vault: VaultID, _ body: () throws(StoreError) -> Result
+  ) throws(StoreError) -> Result {
+    let turn = try SyncTurn.take(of: vault, in: pins)
+    let result = try body()
     turn.end()
-    throw StoreError(
-      .busy, "other machines put something \(Self.mostRaces) times meanwhile", place: remote, cure: "try again; all was taken")
+    return result
+  }
+}
+
+extension VaultID {
+  package var salt: VaultSalt {
+    guard let salt = VaultSalt(bytes) else { preconditionFailure("a vault's id has 16 bytes") }
+    return salt
   }
 }

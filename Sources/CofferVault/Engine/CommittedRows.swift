@@ -1,4 +1,5 @@
 package import CofferPlatform
+internal import CofferStorage
 package import CofferVaultFormat
 package import CofferVaultRows
 
@@ -10,22 +11,41 @@ package struct CommittedRows {
   package var key: EpochMark { view.keys.epochMark }
   package var rows: any VaultRows { view.database }
 
-  /// The digests of a bucket of `rec` and of the same one of `old`: equal ones under one key are of equal rows.
-  package func digests(ofPair pair: Int) -> [Digest32] {
-    RecordTable.allCases.map { view.tree.digests[$0.buckets.lowerBound + pair] }
+  /// The same without a key.
+  package func committed() throws(StoreError) -> CommittedState { try CommittedState(view.database) }
+
+  /// The root that a head of this content has.
+  package func root(of content: MergeBase) -> Digest32 { view.root(of: content) }
+
+  /// The number of items that a head of this content has, but for those of `names`.
+  package func items(of content: MergeBase, without names: [ItemName]) throws(StoreError) -> Int {
+    let items = ItemTable(view: view).whole
+    var count = Int(clamping: counts(of: content).items)
+    for name in names where try items.version(of: name) != .absent { count -= 1 }
+    return count
   }
 
-  /// Lends the rows of a bucket of `rec`, then of the same one of `old`, ascending by index.
+  /// The indices of a pair's rows that stay on this machine.
+  private func kept(ofPair pair: Int) throws(StoreError) -> Set<RecordIndex> {
+    var none = Change()
+    let items = ItemTable(view: view)
+    let side = try MergeSide(items, isOurs: true, pairs: [pair], leavingOut: HeadMerge.leavesOut, hides: true, &none)
+    return Set(side.hiddenRows.map(\.index))
+  }
+
+  /// Lends the rows that a head has in a bucket of `rec`, then those of the same bucket of `old`, ascending by index.
   ///
+  /// - Parameter content: that of these rows; nil to lend all.
   /// - Throws: ``/CofferPlatform/StoreError/Kind/tampered`` for a row that the key has not sealed: others would refuse it.
   package func forEachRow(
-    ofPair pair: Int,
+    ofPair pair: Int, as content: MergeBase? = nil,
     _ body: (RecordTable, _ index: UnsafeRawBufferPointer, borrowing RecordColumns) throws(StoreError) -> Void
   ) throws(StoreError) {
+    let kept = try content?.keepsRows(ofPair: pair) == true ? kept(ofPair: pair) : []
     for table in RecordTable.allCases {
       let bucket = table.buckets.lowerBound + pair
       guard view.tree.digests[bucket] != .zero else { continue }
-      for entry in try view.list(of: bucket, fresh: true).entries {
+      for entry in try view.list(of: bucket, fresh: true).entries where !kept.contains(entry.index) {
         try view.withRow(entry.index, entry.id, in: table, .all) { (row) throws(StoreError) in
           guard try view.checked({ () throws(FormatError) in try row.authenticatedMeta(view.keys) }) != nil else {
             throw StoredParts.tampered("a record was changed without the key", view.place)
@@ -55,16 +75,26 @@ package struct CommittedRows {
   /// The bytes of the header, and of a state for a head with these rows and an empty log.
   ///
   /// - Parameters:
+  ///   - content: that of these rows.
   ///   - generation: one above those of the heads that it joins.
   ///   - replicas: the last put of each machine, ascending by id, with the head's own entry.
   package func head(
-    generation: UInt64, commit: CommitID, replicas: [VaultState.Replica]
+    of content: MergeBase, generation: UInt64, commit: CommitID, replicas: [VaultState.Replica]
   ) throws(StoreError) -> (header: [UInt8], state: [UInt8]) {
     precondition(replicas.contains { $0.generation == generation && $0.commit == commit }, "a head is in its own vector")
     let state = VaultState(
-      generation: generation, commit: commit, root: view.tree.root, counts: view.state.counts, time: view.now, logSequence: 0,
+      generation: generation, commit: commit, root: root(of: content), counts: counts(of: content), time: view.now, logSequence: 0,
       logHead: .zero, replicas: replicas)
     return (try header(), state.sealed(epoch: view.header.epoch, header: view.headerDigest, keys: view.keys))
+  }
+
+  /// The counts that a head of this content has.
+  package func counts(of content: MergeBase) -> RecordCounts {
+    var (counts, kept) = (view.state.counts, content.keptCounts)
+    counts.records -= kept.records
+    counts.items -= kept.items
+    counts.fields -= kept.fields
+    return counts
   }
 }
 

@@ -24,6 +24,15 @@ package struct MergeBase: Sendable, Equatable {
     let digests: [Digest32]
     /// In the order of their bytes, so that equal bases have equal bytes.
     let rows: [Row]
+    /// Nil if each row may be in a head.
+    var kept: Kept?
+  }
+
+  /// A pair with rows that stay on this machine.
+  struct Kept: Hashable, Sendable {
+    /// The digests of a head's pair: without those rows.
+    let digests: [Digest32]
+    let counts: RecordCounts
   }
 
   static let pairs = DigestTree.buckets / 2
@@ -31,10 +40,11 @@ package struct MergeBase: Sendable, Equatable {
   private static let magic: StaticString = "COFFERB1"
   private static let headBytes = 8 + 8 + 32
   private static let pairBytes = 2 + 2 * 32 + 4
+  private static let keptBytes = 2 * 32 + 3 * 8
   private static let rowBytes = 3 * 16
 
   /// The vault's key of that time. Another key spreads the records over other buckets.
-  let mark: EpochMark
+  package let mark: EpochMark
   /// Those with records, by number.
   private(set) var pairs: [Int: Pair] = [:]
 
@@ -51,7 +61,8 @@ package struct MergeBase: Sendable, Equatable {
         changed.append(pair)
       }
     }
-    let side = try MergeSide(items, isOurs: true, pairs: changed, leavingOut: { _ in false }, &change)
+    let side = try MergeSide(items, isOurs: true, pairs: changed, leavingOut: HeadMerge.leavesOut, hides: true, &change)
+    let kept = try Kept.find(side.hiddenRows, items, change)
     var rows: [Int: [Row]] = [:]
     for (id, sources) in side.rows() {
       for source in sources {
@@ -62,7 +73,7 @@ package struct MergeBase: Sendable, Equatable {
     for pair in changed {
       pairs[pair] = Pair(
         digests: items.records.digests(ofPair: pair, change),
-        rows: rows[pair, default: []].sorted { $0.order.lexicographicallyPrecedes($1.order) })
+        rows: rows[pair, default: []].sorted { $0.order.lexicographicallyPrecedes($1.order) }, kept: kept[pair])
     }
   }
 
@@ -79,14 +90,17 @@ package struct MergeBase: Sendable, Equatable {
 
   /// Set in the number of a pair that is as in the newer base.
   private static let isSame: UInt16 = 1 << 15
+  /// Set in the number of a pair with rows that stay on this machine.
+  private static let hasKept: UInt16 = 1 << 14
 
-  /// The mark of the key, then each pair ascending: its number, two digests, the number of rows, and the rows.
+  /// The mark of the key, then each pair ascending: its number, two digests, the same and the counts of the rows that stay
+  /// here, if there are any, the number of rows, and the rows.
   ///
   /// - Parameter newer: a base that the reader has; only the numbers of its pairs are written again.
   package func encoded(after newer: MergeBase? = nil) -> [UInt8] {
     let same = newer.flatMap { $0.mark == mark ? $0.pairs : nil } ?? [:]
     let size = pairs.reduce(Self.headBytes) { size, pair in
-      size + (same[pair.key] == pair.value ? 2 : Self.pairBytes + pair.value.rows.count * Self.rowBytes)
+      size + (same[pair.key] == pair.value ? 2 : Self.pairBytes(of: pair.value))
     }
     return ByteWriter.bytes(size) { out in
       out.write(Self.magic)
@@ -97,12 +111,20 @@ package struct MergeBase: Sendable, Equatable {
           out.write(UInt16(number) | Self.isSame)
           continue
         }
-        out.write(UInt16(number))
+        out.write(UInt16(number) | (pair.kept == nil ? 0 : Self.hasKept))
         for digest in pair.digests { out.write(digest) }
+        if let kept = pair.kept {
+          for digest in kept.digests { out.write(digest) }
+          for count in [kept.counts.records, kept.counts.items, kept.counts.fields] { out.write(count) }
+        }
         out.write(UInt32(pair.rows.count))
         for row in pair.rows { for digest in [row.line, row.write, row.form] { out.write(digest) } }
       }
     }
+  }
+
+  private static func pairBytes(of pair: Pair) -> Int {
+    pairBytes + pair.rows.count * rowBytes + (pair.kept == nil ? 0 : keptBytes)
   }
 
   /// - Throws: ``FormatError/damaged(_:_:)``. The caller checks that its own machine wrote the bytes.
@@ -120,7 +142,7 @@ package struct MergeBase: Sendable, Equatable {
     var last = -1
     while reader.remaining > 0 {
       let found = try reader.number(UInt16.self)
-      let number = Int(found & ~Self.isSame)
+      let number = Int(found & ~(Self.isSame | Self.hasKept))
       guard number > last, number < Self.pairs else { throw reader.damaged("its pairs are not in order") }
       last = number
       guard found & Self.isSame == 0 else {
@@ -131,6 +153,11 @@ package struct MergeBase: Sendable, Equatable {
         continue
       }
       let digests: [Digest32] = [try reader.block32(), try reader.block32()]
+      var kept: Kept?
+      if found & Self.hasKept != 0 {
+        kept = Kept(
+          digests: [try reader.block32(), try reader.block32()], counts: try RecordCounts(from: &reader))
+      }
       let count = Int(try reader.number(UInt32.self))
       // Before any memory is taken for them.
       guard count <= reader.remaining / Self.rowBytes else { throw reader.damaged("it has fewer rows than it says") }
@@ -139,7 +166,7 @@ package struct MergeBase: Sendable, Equatable {
       for _ in 0..<count {
         rows.append(Row(line: try reader.block16(), write: try reader.block16(), form: try reader.block16()))
       }
-      pairs[number] = Pair(digests: digests, rows: rows)
+      pairs[number] = Pair(digests: digests, rows: rows, kept: kept)
     }
   }
 }

@@ -22,12 +22,15 @@ struct MergeDeletions {
   private(set) var formers: [RecordIndex: [MergeSource]] = [:]
   /// All previous and deleted versions, by their own id, wherever a merge put them.
   private(set) var versions: [ItemID: [MergeSource]] = [:]
+  /// Deleted contents that take no part, with the previous versions of their time.
+  private(set) var hidden: [MergeSource] = []
   /// Latest first. A record is found by the id of each of its versions, because a merge may have made it of two.
   private var byID: [ItemID: [MergeDeletion]] = [:]
 
   /// - Parameter pairs: the pairs of buckets to read; nil for all.
   init(
-    _ items: ItemTable, isOurs: Bool, pairs: [Int]?, leavingOut isLeftOut: (VaultItem) -> Bool, _ change: inout Change
+    _ items: ItemTable, isOurs: Bool, pairs: [Int]?, leavingOut isLeftOut: (VaultItem) -> Bool, hides: Bool,
+    _ change: inout Change
   ) throws(StoreError) {
     let source = { (note: RecordNote) in
       MergeSource(items: items, table: .old, index: note.index, revision: note.revision, isOurs: isOurs)
@@ -51,7 +54,13 @@ struct MergeDeletions {
           past.append(source(note))
           continue
         }
-        let isCarried = !items.history.isOver(note) && MergeSide.exclusion(meta, items.item(meta), isLeftOut) == nil
+        let isLeftOut = MergeSide.exclusion(meta, items.item(meta), isLeftOut) != nil
+        guard !hides || !isLeftOut else {
+          hidden += past + [source(note)]
+          (past, ids) = ([], [])
+          continue
+        }
+        let isCarried = !items.history.isOver(note) && !isLeftOut
         let found = MergeDeletion(
           id: meta.id, name: meta.name, history: meta.history, recorded: meta.modified,
           moment: min(meta.modified, items.view.now), deletion: deletion, isCarried: isCarried,

@@ -39,11 +39,14 @@ struct NameClaim {
   /// Neither vault may use the numbered name for something else, not even for an item about to be deleted: the other vault
   /// still has it, and would match it by name.
   ///
-  /// - Parameter isTaken: whether a record that was not read has a name.
+  /// - Parameters:
+  ///   - taken: names of records that take no part.
+  ///   - isTaken: whether a record that was not read has a name.
   static func settled(
-    _ claims: [NameClaim], of pairs: [MergePair], isTaken: (ItemName) throws(StoreError) -> Bool = { _ in false }
+    _ claims: [NameClaim], of pairs: [MergePair], beside taken: [ItemName] = [],
+    isTaken: (ItemName) throws(StoreError) -> Bool = { _ in false }
   ) throws(StoreError) -> [NameClaim] {
-    let fixed = Set(pairs.filter(\.isLeftOut).flatMap(\.keys))
+    let fixed = Set(pairs.filter(\.isLeftOut).flatMap(\.keys) + taken)
     var owners: [ItemName: Set<Int>] = [:]
     for (number, pair) in pairs.enumerated() { for key in pair.keys { owners[key, default: []].insert(number) } }
     var holders: [ItemName: Int] = [:]
@@ -72,6 +75,15 @@ struct NameClaim {
   }
 
   private func isListed(before other: NameClaim) -> Bool { name == other.name ? id < other.id : name < other.name }
+}
+
+extension MergePlan {
+  /// The name for a deleted content that comes: with a number if a record that takes no part has its item's.
+  func burialName(_ name: ItemName) throws(StoreError) -> ItemName {
+    guard ours.isHidden(name.item) || ours.isHidden(name) else { return name }
+    let item = try name.item.numbered { (name) throws(StoreError) in try !isTaken(name) }
+    return ItemName(sealed: item.service, item.account, field: name.field)
+  }
 }
 
 extension ItemName {

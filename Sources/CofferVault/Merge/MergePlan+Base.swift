@@ -98,8 +98,9 @@ extension MergePlan {
     }
   }
 
+  /// Whether a record that takes no part has the name.
   func isTaken(_ name: ItemName) throws(StoreError) -> Bool {
-    guard ours.pairs != nil else { return false }
+    guard ours.pairs != nil || !ours.hidden.isEmpty else { return false }
     for side in [ours, theirs] {
       let index = side.items.index(of: name)
       let list = try side.items.records.list(of: side.items.bucket(of: index), side.change)
@@ -115,16 +116,18 @@ extension MergePlan {
 }
 
 extension MergePlan {
-  /// - Parameter base: the last content that both sides agreed on, and the key of its digests.
+  /// - Parameters:
+  ///   - base: the last content that both sides agreed on, and the key of its digests.
+  ///   - hides: whether records that are left out take no part; else they are told.
   init(
     _ ours: ItemTable, _ theirs: ItemTable, since base: (content: MergeBase, key: MergeKey)? = nil, keeping: Int? = nil,
-    keepsDeleted: Bool, leavingOut isLeftOut: (VaultItem) -> Bool, progress: (Int, Int) -> Void = { _, _ in },
-    _ change: inout Change
+    keepsDeleted: Bool, leavingOut isLeftOut: (VaultItem) -> Bool, hides: Bool = false,
+    progress: (Int, Int) -> Void = { _, _ in }, _ change: inout Change
   ) throws(StoreError) {
     var none = Change()
     let pairs = Self.differing(ours, theirs, base?.content, change)
-    let other = try MergeSide(theirs, isOurs: false, pairs: pairs, leavingOut: isLeftOut, &none)
-    let own = try MergeSide(ours, isOurs: true, pairs: pairs, leavingOut: isLeftOut, &change)
+    let other = try MergeSide(theirs, isOurs: false, pairs: pairs, leavingOut: isLeftOut, hides: hides, &none)
+    let own = try MergeSide(ours, isOurs: true, pairs: pairs, leavingOut: isLeftOut, hides: hides, &change)
     let lines = try base.map { (base) throws(StoreError) in try MergeLines(base.content, base.key, own, other) }
     try self.init(own, other, lines: lines, keeping: keeping, keepsDeleted: keepsDeleted, progress: progress)
   }

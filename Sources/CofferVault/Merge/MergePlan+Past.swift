@@ -86,7 +86,9 @@ extension MergePlan {
       all.append(MergeBurial(name: name, line: line, deletion: deletion))
     }
     let excluded = Set(ours.all.filter { $0.exclusion != nil }.map(\.name))
-    return all.filter { excluded.isDisjoint(with: [$0.name, $0.name.item]) }
+    return try all.filter { excluded.isDisjoint(with: [$0.name, $0.name.item]) }.map { (burial) throws(StoreError) in
+      MergeBurial(name: try burialName(burial.name), line: burial.line, deletion: burial.deletion)
+    }
   }
 
   /// Nil if this vault has all of it, or no room. The beaten content comes last, because it is replaced now.

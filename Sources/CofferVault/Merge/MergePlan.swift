@@ -29,7 +29,7 @@ struct MergePlan {
     for record in ours.all { names[record.id] = record.name }
     if ours.pairs != nil {
       let counts = ours.change.added.applied(to: ours.items.view.state.counts)
-      report.same = Int(clamping: counts.items) - ours.records.count
+      report.same = Int(clamping: counts.items) - ours.records.count - ours.hidden.count { $0.name.field.isEmpty }
     }
     var claims: [NameClaim] = []
     let pairs = MergePair.match(ours.records, theirs.records) { lines?.since[$0] != nil }
@@ -37,7 +37,7 @@ struct MergePlan {
       progress(number, pairs.count)
       if let claim = try claim(pair, number) { claims.append(claim) }
     }
-    let settled = try NameClaim.settled(claims, of: pairs) { (name) throws(StoreError) in try isTaken(name) }
+    let settled = try NameClaim.settled(claims, of: pairs, beside: ours.hidden.map(\.key)) { (name) throws(StoreError) in try isTaken(name) }
     for claim in settled { try add(pairs[claim.pair], claim) }
     try noteDeleted()
     report.isEmpty =

@@ -34,17 +34,22 @@ struct MergeSide {
   let change: Change
   private(set) var records: [MergeRecord] = []
   let deletions: MergeDeletions
+  /// Items and fields that take no part, as if they were not there. Only their names are taken.
+  private(set) var hidden: [MergeRecord] = []
   /// By the index of their item.
   private var fields: [RecordIndex: [MergeRecord]] = [:]
 
   /// Reads the descriptions of `pairs`, or all, and no value.
+  ///
+  /// - Parameter hides: whether records that are left out take no part.
   init(
-    _ items: ItemTable, isOurs: Bool, pairs: [Int]?, leavingOut isLeftOut: (VaultItem) -> Bool, _ change: inout Change
+    _ items: ItemTable, isOurs: Bool, pairs: [Int]?, leavingOut isLeftOut: (VaultItem) -> Bool, hides: Bool = false,
+    _ change: inout Change
   ) throws(StoreError) {
     // A merge carries internal items.
     self.items = items.whole
     (self.isOurs, self.pairs) = (isOurs, pairs)
-    deletions = try MergeDeletions(items.whole, isOurs: isOurs, pairs: pairs, leavingOut: isLeftOut, &change)
+    deletions = try MergeDeletions(items.whole, isOurs: isOurs, pairs: pairs, leavingOut: isLeftOut, hides: hides, &change)
     self.change = change
     let view = items.view
     for bucket in pairs ?? Array(RecordTable.present.buckets) {
@@ -61,7 +66,24 @@ struct MergeSide {
       }
     }
     records.sort { $0.name < $1.name }
+    if hides { hide() }
   }
+
+  private mutating func hide() {
+    for item in records where item.exclusion != nil { hidden += [item] + (fields.removeValue(forKey: item.index) ?? []) }
+    records.removeAll { $0.exclusion != nil }
+    for (item, list) in fields {
+      hidden += list.filter { $0.exclusion != nil }
+      fields[item] = list.filter { $0.exclusion == nil }
+    }
+  }
+
+  /// All rows that take no part.
+  var hiddenRows: [MergeSource] {
+    deletions.hidden + hidden.flatMap { (deletions.formers[$0.index] ?? []) + [source(of: $0)] }
+  }
+
+  func isHidden(_ name: ItemName) -> Bool { hidden.contains { $0.name == name } }
 
   func source(of record: MergeRecord) -> MergeSource {
     MergeSource(items: items, table: .present, index: record.index, isOurs: isOurs)

@@ -17,8 +17,10 @@ extension Merger {
     }
     for source in plan.forgotten { _ = try records.drop(source.index, as: .past, &change) }
     for deletion in plan.theirs.deletions.all where deletion.isCarried && plan.replaced.contains(deletion.id) {
-      guard plan.keepsDeleted, try !put(deletion.line, as: deletion.name, &change) else { continue }
-      let burial = MergeBurial(name: deletion.name, line: deletion.line, deletion: deletion)
+      let name = try plan.burialName(deletion.name)
+      guard plan.keepsDeleted else { continue }
+      if name == deletion.name, try put(deletion.line, as: name, &change) { continue }
+      let burial = MergeBurial(name: name, line: deletion.line, deletion: deletion)
       if let gain = try plan.gain(burial, &change) { try bury(gain, burial, &change) }
     }
   }

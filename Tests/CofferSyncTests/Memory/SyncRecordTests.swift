@@ -5,6 +5,7 @@ import SystemPackage
 import Testing
 
 @testable import CofferSync
+@testable import CofferVault
 @testable import CofferVaultFormat
 
 @Suite struct SyncRecordTests {
@@ -20,9 +21,15 @@ import Testing
         commit: .random())
     }
     let mark = KeyMark([UInt8](repeating: 3, count: 32)) ?? .zero
-    return SyncRecord(
-      vault: vault, address: address, key: EpochMark(epoch: 4, mark: mark), seen: VersionVector(replicas), commit: .random(),
-      heads: (0..<heads).map { HeadName(generation: 3, hash: PlainHash.digest([UInt8($0)])) })
+    let state = CommittedState(generation: 7, digest: PlainHash.digest([7]))
+    var record = SyncRecord(
+      vault: vault, address: address, key: EpochMark(epoch: 4, mark: mark), seen: VersionVector(replicas), state: state,
+      synced: 1_700_000_000_000)
+    record.heads = (0..<heads).map { HeadName(generation: 3, hash: PlainHash.digest([UInt8($0)])) }
+    for replica in replicas.dropFirst() { record.times[replica.id] = replica.generation }
+    record.isAutomatic = heads > 0
+    record.items = 214
+    return record
   }
 
   private func files() throws -> [FilePath] {
@@ -62,8 +69,8 @@ import Testing
     later.seen.note(PinRecord.Mark(generation: 9, commit: .random()), of: .zero)
     try later.write(in: pins)
     #expect(try SyncRecord.read(vault, first.address, in: pins) == later)
-    try first.remove(in: pins)
-    try first.remove(in: pins)
+    #expect(try SyncRecord.remove(vault, first.address, in: pins))
+    #expect(try !SyncRecord.remove(vault, first.address, in: pins))
     #expect(try SyncRecord.all(of: vault, in: pins) == [second])
   }
 
@@ -129,7 +136,7 @@ import Testing
     }
     let content = Array(record("a", machines: 2).encoded().dropLast(32))
     #expect(decoded(content))
-    // Behind them are a commit and a head.
+    // Behind them are their times and a head.
     let first = content.count - 80 - 58
     func changed(_ at: Int, _ bytes: [UInt8]) -> [UInt8] {
       var changed = content
@@ -142,7 +149,9 @@ import Testing
     #expect(!decoded(changed(24, [UInt8](repeating: 0, count: 8))), "epoch 0")
     #expect(!decoded(changed(first - 2, [3, 0])), "more machines than there are")
     #expect(!decoded(changed(first - 2, [255, 255])))
-    #expect(!decoded(changed(first - 3, [255])), "an address that is no text")
+    #expect(!decoded(changed(66, [255])), "an address that is no text")
+    #expect(!decoded(changed(67, [2])), "a flag that is none")
+    #expect(!decoded(changed(content.count - 42, [65])), "more heads than a memory has")
     #expect(!decoded(content + [0]))
   }
 }

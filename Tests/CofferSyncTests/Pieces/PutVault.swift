@@ -39,6 +39,18 @@ final class PutVault: Sendable {
 struct Put: Sendable {
   static let machine = ReplicaID([UInt8](repeating: 7, count: 16)) ?? .zero
 
+  private static var key: MergeKey {
+    get throws(StoreError) {
+      do throws(SecretMemoryError) { return MergeKey(try SecretBytes.random(32)) } catch { throw StoreError(memory: error) }
+    }
+  }
+
+  /// The digests of a vault's pairs, as a head has them.
+  static func digests(_ vault: borrowing UnlockedVault) throws -> [[Digest32]] {
+    let content = try vault.mergeBase(key)
+    return (0..<1024).map { content.digests(ofPair: $0) }
+  }
+
   var head: Head
   var groups: [Digest32: [UInt8]]
   var lent: [Digest32] = []
@@ -52,7 +64,8 @@ struct Put: Sendable {
     let lent = Mutex<[(Digest32, [UInt8])]>([])
     let head = try HeadVault.read(vault) { (rows) throws(StoreError) in
       let isUnchanged: (Int) -> Bool = { pair in changed.map { !$0.contains(pair) } ?? false }
-      let cutter = GroupCutter(rows, since: previous?.head, isUnchanged: isUnchanged) { hash, bytes in
+      let content = try rows.mergeBase(Self.key, from: nil)
+      let cutter = GroupCutter(rows, content, since: previous?.head, isUnchanged: isUnchanged) { hash, bytes in
         lent.withLock { $0.append((hash, bytes)) }
       }
       return try cutter.head(generation: generation, commit: commit, replicas: replicas)

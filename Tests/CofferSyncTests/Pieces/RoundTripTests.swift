@@ -117,9 +117,9 @@ import Testing
     let vault = try place.create()
     try Self.fill(vault, items: 300)
     let before = try Put.make(vault)
-    let digests = try HeadVault.read(vault) { (rows) throws(StoreError) in (0..<1024).map { rows.digests(ofPair: $0) } }
+    let digests = try Put.digests(vault)
     try vault.set(form("changed"), for: Self.name(17), keeping: 1)
-    let after = try HeadVault.read(vault) { (rows) throws(StoreError) in (0..<1024).map { rows.digests(ofPair: $0) } }
+    let after = try Put.digests(vault)
     let changed = Set((0..<1024).filter { digests[$0] != after[$0] })
     #expect(changed.count == 1)
     let put = try Put.make(vault, generation: 2, since: before, changed: changed)

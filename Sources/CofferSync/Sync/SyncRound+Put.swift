@@ -1,0 +1,86 @@
+internal import CofferPlatform
+internal import CofferStorage
+internal import CofferVault
+internal import CofferVaultFormat
+internal import CofferVaultRows
+
+extension SyncRound {
+  func put(
+    _ own: PinRecord.Mark, of vault: borrowing UnlockedVault, over heads: [Found], _ newest: [Found], _ joint: VersionVector, _ listing: PieceListing,
+    _ memory: SyncRecord?, _ key: MergeKey, _ bases: inout Bases, _ report: inout SyncReport
+  ) throws(StoreError) -> SyncReport? {
+    var vector = joint
+    vector.note(own, of: bases.machine)
+    let (next, joined) = (vector, bases)
+    let made = try HeadVault.read(vault) { (rows) throws(StoreError) -> Cut in
+      try cut(rows, next, over: newest, key, joined)
+    }
+    if made.head != nil { bases.note(put: own, after: joint) }
+    let seen = made.head == nil ? joint : vector
+    bases.note(made.base, seen)
+    // Before the put: a base that lies nowhere is never chosen, and a put whose answer is lost is no other's.
+    try bases.write(in: pins)
+    report.items = made.items
+    if let head = made.head {
+      let isNewKey = newest.contains { $0.key != made.key }
+      guard try carrier.put(made.groups.map { .group($0) }, head.name, from: folder, over: listing.heads, anew: isNewKey)
+      else { return nil }
+      report.put = own.generation
+    }
+    let now = Milliseconds.count(clock())
+    var record = SyncRecord(vault: salt, address: remote, key: made.key, seen: seen, state: made.state, synced: now)
+    record.items = UInt64(made.items)
+    record.isAutomatic = memory?.isAutomatic ?? false
+    let head = made.head?.name ?? newest.first?.head.name
+    record.heads = [head].compactMap(\.self) + listing.heads.filter { $0 != head }
+    for (machine, mark) in seen.marks {
+      let head = heads.first { $0.machine == machine && $0.state.commit == mark.commit }
+      let known = memory?.seen.marks[machine] == mark ? memory?.times[machine] : nil
+      record.times[machine] = mark == own ? now : head?.state.time ?? known
+    }
+    try record.write(in: pins)
+    return report
+  }
+
+  /// One commit of the vault, as it is put.
+  private struct Cut: Sendable {
+    let key: EpochMark, state: CommittedState
+    /// Nil if the only head there has just these rows.
+    var head: Head?
+    /// Those that no head there has. They are in the cache, as is the head.
+    var groups: [Digest32] = []
+    let base: MergeBase
+    let items: Int
+  }
+
+  /// Whether the only head there has just this content.
+  func isPut(_ rows: CommittedRows, _ content: MergeBase, _ newest: [Found]) throws(StoreError) -> Bool {
+    guard newest.count == 1, newest[0].key == rows.key, newest[0].state.root == rows.root(of: content) else { return false }
+    return try rows.header() == newest[0].head.header
+  }
+
+  private func cut(
+    _ rows: CommittedRows, _ vector: VersionVector, over newest: [Found], _ key: MergeKey, _ bases: Bases
+  ) throws(StoreError) -> Cut {
+    let content = try rows.mergeBase(key, from: bases.newest)
+    let items = try rows.items(of: content, without: vector.marks.keys.map(SyncMachine.item))
+    var cut = Cut(key: rows.key, state: try rows.committed(), base: content, items: items)
+    if try isPut(rows, content, newest) { return cut }
+    guard let mark = vector.marks[bases.machine] else { preconditionFailure("it has this machine's entry") }
+    let (folder, lent) = (folder, Lent())
+    let last = newest.last
+    let before = last.flatMap { bases.content(at: $0.vector) }.flatMap { $0.mark == content.mark ? $0 : nil }
+    let isUnchanged = { (pair: Int) in before.map { $0.digests(ofPair: pair) == content.digests(ofPair: pair) } ?? false }
+    let head = try GroupCutter(rows, content, since: last?.head, isUnchanged: isUnchanged) { (hash, bytes) throws(StoreError) in
+      lent.hashes.append(hash)
+      try folder.write(bytes, as: .group(hash))
+    }
+    .head(generation: mark.generation, commit: mark.commit, replicas: vector.replicas)
+    try folder.write(head.encoded(), as: .head(head.name))
+    let named = Set(head.groups.map(\.hash))
+    (cut.head, cut.groups) = (head, lent.hashes.filter(named.contains))
+    return cut
+  }
+
+  private final class Lent { var hashes: [Digest32] = [] }
+}
