@@ -18,9 +18,9 @@ public struct SyncOptions: Sendable {
 }
 
 /// The effects of a sync, or those that a trial would have.
-public struct SyncReport: Sendable, Equatable {
+public struct SyncReport: Sendable, Equatable, Codable {
   /// The changes that were taken over from a head.
-  public struct Taken: Sendable, Equatable {
+  public struct Taken: Sendable, Equatable, Codable {
     /// The name of the machine that put the head.
     public let machine: String
     /// The generation of its put.
