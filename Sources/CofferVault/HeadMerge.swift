@@ -41,6 +41,9 @@ package struct HeadMerge {
     }
   }
 
+  /// Makes a change of this machine's own in the transaction.
+  package mutating func apply(_ item: ItemChange) throws(StoreError) { _ = try vault.items.whole.apply([item], &change) }
+
   /// The content of the vault with the transaction's changes so far.
   ///
   /// - Parameter previous: an earlier base; its pairs that did not change are not read again.

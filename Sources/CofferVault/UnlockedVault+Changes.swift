@@ -100,7 +100,7 @@ extension UnlockedVault {
 }
 
 extension ItemTable {
-  fileprivate func apply(_ changes: [ItemChange], _ sealed: inout Change) throws(StoreError) -> [VaultItem] {
+  func apply(_ changes: [ItemChange], _ sealed: inout Change) throws(StoreError) -> [VaultItem] {
     var items: [VaultItem] = [], living: Set<UUID>?
     for change in changes {
       do throws(StoreError) {

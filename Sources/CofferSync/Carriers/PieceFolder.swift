@@ -1,4 +1,5 @@
 package import CofferPlatform
+internal import FoundationEssentials
 package import SystemPackage
 
 /// Files of pieces under their names in a folder of this machine, which nobody else can enter.
@@ -22,6 +23,19 @@ package struct PieceFolder: Sendable {
   func has(_ name: PieceName) throws(StoreError) -> Bool {
     guard let status = try FileStatus(ofLinkAt: path(of: name)) else { return false }
     return status.isRegular && status.size <= name.limit
+  }
+
+  /// Removes all other pieces.
+  func keep(_ names: Set<PieceName>) throws(StoreError) {
+    for part in ["h", "o"] {
+      let found: [String]
+      do { found = try FileManager.default.contentsOfDirectory(atPath: path.appending(part).string) } catch {
+        throw StoreError(.io(EIO), "the cache cannot be listed", place: path.string, cure: "remove it", underlying: error)
+      }
+      for text in found {
+        if let name = PieceName("\(part)/\(text)"), !names.contains(name) { try remove(name) }
+      }
+    }
   }
 
   func remove(_ name: PieceName) throws(StoreError) {

@@ -7,7 +7,7 @@ internal import SystemPackage
 /// The content that this machine and each of the last heads agreed on, for all remotes of a vault. It lies as `sb-…` in the
 /// folder of the pins, and is believed as they are.
 ///
-/// The machine is the replica in the vault's pin. A restore, a repair or an acceptance of another history gives the pin
+/// Another copy of the vault on this machine is another one, with its own. The machine is the replica in the vault's pin. A restore, a repair or an acceptance of another history gives the pin
 /// another one, and so ends the bases: an old backup must not undo the changes of other machines.
 struct Bases {
   struct Base {
@@ -119,7 +119,7 @@ struct Bases {
   /// - Throws: `.incomplete` for a vault that is opened without pins, `.denied`, `.damaged`, `.io`.
   static func read(_ vault: VaultSalt, in pins: FilePath, for open: borrowing UnlockedVault) throws(StoreError) -> Bases {
     let machine = try HeadVault.replica(of: open)
-    let file = pins.appending(name(vault))
+    let file = pins.appending(name(machine))
     guard try TrustedPath.privateFolder(pins) != nil, try TrustedPath.privateFile(file) != nil,
       let bytes = try PieceFolder.read(file, limit: largest)
     else { return Bases(vault: vault, machine: machine) }
@@ -141,10 +141,10 @@ struct Bases {
 
   /// Atomic and durable.
   func write(in pins: FilePath) throws(StoreError) {
-    let file = try TrustedPath.makePrivateFolder(pins).appending(Self.name(vault))
+    let file = try TrustedPath.makePrivateFolder(pins).appending(Self.name(machine))
     let draft = try Draft(beside: file)
     try AtomicFile(file, draft: draft.path).replace(with: encoded().span.bytes, mode: 0o600)
   }
 
-  private static func name(_ vault: VaultSalt) -> String { "sb-\(vault)" }
+  private static func name(_ machine: ReplicaID) -> String { "sb-\(machine)" }
 }

@@ -30,11 +30,12 @@ enum SyncMachine {
     do throws(SecretMemoryError) { return try SecretBytes.random(keyBytes) } catch { throw StoreError(memory: error) }
   }
 
+  /// The change that makes a machine's item.
+  ///
   /// - Parameter name: for people, on other machines.
-  static func make(_ machine: ReplicaID, named name: String, in vault: borrowing UnlockedVault) throws(StoreError) {
-    let key = try newKey()
+  static func making(_ machine: ReplicaID, named name: String) throws(StoreError) -> ItemChange {
     let metadata = ItemMetadata(label: name, attributes: [ItemMetadata.use: ItemMetadata.useOnly])
-    try vault.changeInternal(.set(SecretForm(key, metadata: metadata), for: item(of: machine), if: .absent, keeping: 0))
+    return .set(SecretForm(try newKey(), metadata: metadata), for: item(of: machine), if: .absent, keeping: 0)
   }
 
   /// The name that a machine gave itself; nil if the vault has none.

@@ -128,7 +128,8 @@ package struct SyncRecord: Hashable, Sendable {
     do { names = try FileManager.default.contentsOfDirectory(atPath: folder.string) } catch {
       throw StoreError(.io(EIO), "the folder of pins cannot be listed", place: folder.string, cure: "check it", underlying: error)
     }
-    let all = try names.filter { $0.hasPrefix(prefix) && !$0.hasSuffix(SyncTurn.suffix) }.map { (name) throws(StoreError) in try read(folder.appending(name)) }
+    let files = names.filter { $0.hasPrefix(prefix) && !$0.hasSuffix(SyncTurn.suffix) }
+    let all = try files.map { (name) throws(StoreError) in try read(folder.appending(name)) }
     return all.compactMap(\.self).filter { $0.vault == vault }.sorted { $0.address < $1.address }
   }
 

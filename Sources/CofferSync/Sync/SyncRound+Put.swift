@@ -6,17 +6,18 @@ internal import CofferVaultRows
 
 extension SyncRound {
   func put(
-    _ own: PinRecord.Mark, of vault: borrowing UnlockedVault, over heads: [Found], _ newest: [Found], _ joint: VersionVector, _ listing: PieceListing,
-    _ memory: SyncRecord?, _ key: MergeKey, _ bases: inout Bases, _ report: inout SyncReport
+    _ own: PinRecord.Mark, of vault: borrowing UnlockedVault, over there: There, _ key: MergeKey, _ bases: inout Bases,
+    _ report: inout SyncReport
   ) throws(StoreError) -> SyncReport? {
-    var vector = joint
+    let (listing, memory, newest) = (there.listing, there.memory, there.newest)
+    var vector = there.joint
     vector.note(own, of: bases.machine)
     let (next, joined) = (vector, bases)
     let made = try HeadVault.read(vault) { (rows) throws(StoreError) -> Cut in
       try cut(rows, next, over: newest, key, joined)
     }
-    if made.head != nil { bases.note(put: own, after: joint) }
-    let seen = made.head == nil ? joint : vector
+    if made.head != nil { bases.note(put: own, after: there.joint) }
+    let seen = made.head == nil ? there.joint : vector
     bases.note(made.base, seen)
     // Before the put: a base that lies nowhere is never chosen, and a put whose answer is lost is no other's.
     try bases.write(in: pins)
@@ -34,12 +35,24 @@ extension SyncRound {
     let head = made.head?.name ?? newest.first?.head.name
     record.heads = [head].compactMap(\.self) + listing.heads.filter { $0 != head }
     for (machine, mark) in seen.marks {
-      let head = heads.first { $0.machine == machine && $0.state.commit == mark.commit }
+      let head = there.heads.first { $0.machine == machine && $0.state.commit == mark.commit }
       let known = memory?.seen.marks[machine] == mark ? memory?.times[machine] : nil
       record.times[machine] = mark == own ? now : head?.state.time ?? known
     }
     try record.write(in: pins)
+    if let put = made.head { tidy(there.heads, listing.heads, put.name, seen) }
     return report
+  }
+
+  /// Removes what nobody needs now. All is put: the next sync tries again what failed.
+  private func tidy(_ heads: [Found], _ names: [HeadName], _ put: HeadName, _ vector: VersionVector) {
+    // A copied home's puts, which were taken: no vector can have two of one generation.
+    let forks = Set(heads.filter { !$0.vector.isCovered(by: vector) }.map(\.head.name))
+    let others = heads.filter { !forks.contains($0.head.name) }
+    do throws(StoreError) {
+      if !forks.isEmpty { try carrier.remove(forks.map { .head($0) }) }
+      _ = try compact(others, below: vector, names.filter { !forks.contains($0) } + [put], isAsked: false)
+    } catch {}
   }
 
   /// One commit of the vault, as it is put.

@@ -45,6 +45,23 @@ struct SyncRound {
     let machine: ReplicaID
   }
 
+  /// What lies there, beside what this machine remembers of it.
+  struct There {
+    let listing: PieceListing
+    let memory: SyncRecord?
+    let heads: [Found]
+    /// Those that no other one dominates, the newest last.
+    let newest: [Found]
+    /// What all of them have.
+    let joint: VersionVector
+
+    init(_ listing: PieceListing, _ memory: SyncRecord?, _ heads: [Found], _ joint: VersionVector) {
+      (self.listing, self.memory, self.heads, self.joint) = (listing, memory, heads, joint)
+      newest = heads.filter { head in !heads.contains { $0.vector.dominates(head.vector) } }
+        .sorted { ($0.state.generation, $0.head.name.description) < ($1.state.generation, $1.head.name.description) }
+    }
+  }
+
   /// Whether the memory has this commit and the heads there. Then it remembers this sync.
   func isInStep(_ state: CommittedState) throws(StoreError) -> Bool {
     guard var memory = try SyncRecord.read(salt, remote, in: pins) else { return false }
@@ -71,25 +88,23 @@ struct SyncRound {
       return report
     }
     let heads = try found(listing.heads, by: vault, &report)
-    let joint = try joint(heads, memory)
+    let there = try There(listing, memory, heads, joint(heads, memory))
     var bases = try Bases.read(salt, in: pins, for: vault)
-    guard !bases.isForeign(joint) else { throw forked("this machine's last put there is none that it made") }
-    if let memory, !options.accepts, let lost = memory.seen.lacking(in: joint).first {
+    guard !bases.isForeign(there.joint) else { throw forked("this machine's last put there is none that it made") }
+    if let memory, !options.accepts, let lost = memory.seen.lacking(in: there.joint).first {
       throw rolledBack(try missing(lost, memory.seen, in: vault))
     }
-    let newest = heads.filter { head in !heads.contains { $0.vector.dominates(head.vector) } }
-      .sorted { ($0.state.generation, $0.head.name.description) < ($1.state.generation, $1.head.name.description) }
-    let new = newest.filter { !$0.vector.isCovered(by: bases.known) }
-    let known = listing.heads.map(\.generation) + joint.marks.values.map(\.generation) + [bases.lastPut]
+    let new = there.newest.filter { !$0.vector.isCovered(by: bases.known) }
+    let known = listing.heads.map(\.generation) + there.joint.marks.values.map(\.generation) + [bases.lastPut]
     let own = PinRecord.Mark(generation: (known.max() ?? 0) + 1, commit: .random())
     guard !options.isTrial else {
-      try rehearse(new, newest, into: vault, bases, own.generation, &report)
+      try rehearse(new, there.newest, into: vault, bases, own.generation, &report)
       return report
     }
     let key = try key(of: bases.machine, in: vault)
-    let last = try self.known(memory, bases)
+    let last = try last(memory, bases)
     for head in new { try take(head, into: vault, last, key, &bases, &report) }
-    return try put(own, of: vault, over: heads, newest, joint, listing, memory, key, &bases, &report)
+    return try put(own, of: vault, over: there, key, &bases, &report)
   }
 
   // MARK: The heads there
@@ -144,7 +159,7 @@ struct SyncRound {
   func joint(_ heads: [Found], _ memory: SyncRecord?) throws(StoreError) -> VersionVector {
     var joint = VersionVector()
     for head in heads {
-      for known in [joint, memory?.seen].compactMap(\.self) {
+      for known in [joint, memory?.seen].compactMap(\.self) where !options.accepts {
         guard let machine = known.forks(with: head.vector).first else { continue }
         throw forked("machine \(machine) has put two heads of one generation")
       }
@@ -158,123 +173,6 @@ struct SyncRound {
       .forked, "\(what): a copy of its home works apart", place: remote,
       cure: "accept the vault's pin anew in one of the two homes, which makes it another machine; nothing was changed",
       remedy: .acceptFork)
-  }
-
-  // MARK: Taking
-
-  /// This machine's, which is made before its first merge.
-  func key(of machine: ReplicaID, in vault: borrowing UnlockedVault) throws(StoreError) -> MergeKey {
-    if let key = try SyncMachine.key(of: machine, in: vault) { return key }
-    try SyncMachine.make(machine, named: options.machine, in: vault)
-    guard let key = try SyncMachine.key(of: machine, in: vault) else {
-      throw StoreError(.conflict, "this machine's item was removed meanwhile", place: remote, cure: "try again")
-    }
-    return key
-  }
-
-  /// The vault of a head.
-  private final class Other {
-    let head: Found, vault: UnlockedVault
-    /// The name of the machine that put it.
-    let machine: String
-
-    init(_ head: Found, _ vault: consuming UnlockedVault) throws(StoreError) {
-      machine = try SyncMachine.name(of: head.machine, in: vault) ?? head.machine.description
-      self.head = head
-      self.vault = vault
-    }
-  }
-
-  private func open(_ head: Found, by vault: borrowing UnlockedVault, _ known: Known?) throws(StoreError) -> Other {
-    let digests = known.map { $0.content.mark == head.key ? $0.digests(in: head.head) : [:] }
-    return try Other(head, HeadVault.open(pieces(of: head.head, digests ?? [:]), by: vault))
-  }
-
-  /// The head of the last sync, and its content.
-  struct Known {
-    let head: Head, content: MergeBase
-
-    /// The digests of the groups that another head has too.
-    func digests(in other: Head) -> [Int: Digest32] {
-      guard other.groupCount == head.groupCount else { return [:] }
-      let hashes = Dictionary(uniqueKeysWithValues: head.groups.map { ($0.number, $0.hash) })
-      var digests: [Int: Digest32] = [:]
-      for group in other.groups where hashes[group.number] == group.hash {
-        for pair in other.pairs(of: group.number) {
-          for (table, digest) in zip(RecordTable.allCases, content.digests(ofPair: pair)) {
-            digests[table.buckets.lowerBound + pair] = digest
-          }
-        }
-      }
-      return digests
-    }
-  }
-
-  private func known(_ memory: SyncRecord?, _ bases: Bases) throws(StoreError) -> Known? {
-    guard let memory, let name = memory.heads.first, let content = bases.content(at: memory.seen),
-      let bytes = try folder.read(.head(name)), PlainHash.digest(bytes) == name.hash
-    else { return nil }
-    return Known(head: try Head(bytes, named: name, at: remote), content: content)
-  }
-
-  /// Brings the groups that are not in the cache.
-  ///
-  /// - Parameter digests: those that are known.
-  func pieces(of head: Head, _ digests: [Int: Digest32] = [:]) throws(StoreError) -> SealedPieces {
-    try bring(head.groups.map { .group($0.hash) })
-    let (folder, remote) = (folder, remote)
-    return SealedPieces(head, at: remote, digests: digests) { (hash) throws(StoreError) in
-      guard let bytes = try folder.read(.group(hash)) else {
-        throw StoreError(.unreachable, "a file is missing there", place: remote, cure: "try again later")
-      }
-      return bytes
-    }
-  }
-
-  private func take(
-    _ head: Found, into vault: borrowing UnlockedVault, _ known: Known?, _ key: MergeKey, _ bases: inout Bases,
-    _ report: inout SyncReport
-  ) throws(StoreError) {
-    let other = try open(head, by: vault, known)
-    var next = bases
-    let changes = try vault.mergeHeads(key, keptUntil: options.keptUntil) { (merge) throws(StoreError) in
-      let changes = try self.merge(other, into: &merge, &next)
-      // Before the commit, with its id: a merge that is made is a base for later ones, and a failed one never counts.
-      try next.write(in: pins)
-      return changes
-    }
-    bases = next
-    report.taken.append(SyncReport.Taken(head, by: other.machine, changes))
-  }
-
-  private func merge(
-    _ other: Other, into merge: inout HeadMerge, _ bases: inout Bases
-  ) throws(StoreError) -> MergeReport {
-    let base = bases.base(of: other.head.vector)
-    let changes = try merge.merge(other.vault, since: base)
-    let content = try other.vault.mergeBase(merge.key, from: base)
-    bases.note(content, other.head.vector, by: changes.isEmpty ? nil : merge.commit())
-    return changes
-  }
-
-  /// Reports the merges of heads, and whether a put would follow.
-  private func rehearse(
-    _ heads: [Found], _ newest: [Found], into vault: borrowing UnlockedVault, _ known: Bases, _ next: UInt64,
-    _ report: inout SyncReport
-  ) throws(StoreError) {
-    let own = try SyncMachine.key(of: known.machine, in: vault)
-    let key = if let own { own } else { MergeKey(try SyncMachine.newKey()) }
-    let others = try heads.map { (head) throws(StoreError) in try open(head, by: vault, nil) }
-    var bases = known, told = report
-    try vault.rehearseHeads(key, keptUntil: options.keptUntil) { (heads) throws(StoreError) in
-      for other in others {
-        let changes = try merge(other, into: &heads, &bases)
-        told.taken.append(SyncReport.Taken(other.head, by: other.machine, changes))
-      }
-      let content = try heads.content(from: bases.newest)
-      if try !isPut(heads.rows, content, newest) { told.put = next }
-    }
-    report = told
   }
 
   // MARK: Refusals
@@ -297,13 +195,6 @@ struct SyncRound {
     StoreError(
       .unreachable, "\(what): the remote is not whole yet", place: remote,
       cure: "try again later; nothing here was changed")
-  }
-}
-
-extension SyncReport.Taken {
-  init(_ head: SyncRound.Found, by machine: String, _ changes: MergeReport) {
-    self.init(
-      machine: machine, generation: head.state.generation, put: Milliseconds.date(head.state.time), changes: changes)
   }
 }
 

@@ -65,6 +65,57 @@ public struct VaultSync: Sendable {
     }
   }
 
+  /// Makes a vault's file of what lies at the remote, and syncs it. The file has the rows of the newest head, and appears with
+  /// this machine's item under its name; this machine remembers the vault there.
+  ///
+  /// The head must be proven by the credentials or by an invitation. A person may compare the report's generation with that of
+  /// a machine that has the vault: a remote can withhold later puts from a machine that has seen none.
+  ///
+  /// - Parameters:
+  ///   - file: the new vault.
+  ///   - credentials: secrets for a slot of the head.
+  ///   - options: how to open the vault; its folder of pins is this sync's.
+  ///   - sync: as for ``run(_:_:)``. A trial opens the head and makes no file.
+  /// - Throws: `StoreError` `.alreadyExists`, `.notFound` if nothing lies there, `.unproven` for a recipient's key without an
+  ///   invitation, `.wrongSecret`, `.rolledBack` for what this machine has seen before; the errors of ``run(_:_:)``, after
+  ///   which the file may be there.
+  public func clone(
+    to file: FilePath, with credentials: consuming Credentials, options: VaultOptions, _ sync: SyncOptions
+  ) throws(StoreError) -> SyncReport {
+    guard try FileStatus(ofLinkAt: file) == nil else {
+      throw StoreError(
+        .alreadyExists, "something is already there", place: file.string, cure: "choose another path; nothing is replaced")
+    }
+    var options = options
+    options.pins = pins
+    let nobody = VaultID(bytes: [UInt8](repeating: 0, count: 16))
+    let turn = try SyncTurn.take(of: nobody, in: pins)
+    let first = try round(of: nobody, sync)
+    let listing = try first.carrier.heads()
+    let head = try SyncRound.newest(first, listing, with: credentials, options)
+    guard let vault = try round(of: head.id, sync).clone(head, listing, to: file, options) else {
+      var report = SyncReport(remote: remote)
+      (report.items, report.strangers) = (try head.count(ItemQuery()), listing.strangers)
+      return report
+    }
+    turn.end()
+    return try run(vault, sync)
+  }
+
+  /// Removes what no machine needs at the remote: heads that another one dominates, and groups that no head names. A group
+  /// stays for a day after it was last needed, as a machine may be putting it.
+  ///
+  /// - Throws: the errors of ``run(_:_:)``; nothing else changes.
+  public func compact(_ vault: borrowing UnlockedVault) throws(StoreError) -> SyncCompaction {
+    try withTurn(vault.id) { () throws(StoreError) in
+      let round = try round(of: vault.id, SyncOptions(machine: ""))
+      let listing = try round.carrier.heads()
+      var report = SyncReport(remote: remote)
+      let heads = try round.found(listing.heads, by: vault, &report)
+      return try round.compact(heads, listing.heads, isAsked: true)
+    }
+  }
+
   func round(of vault: VaultID, _ options: SyncOptions) throws(StoreError) -> SyncRound {
     try SyncRound(name, vault, pins: pins, caches: caches, options, clock: clock)
   }

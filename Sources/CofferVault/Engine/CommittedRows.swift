@@ -83,17 +83,17 @@ package struct CommittedRows {
   ) throws(StoreError) -> (header: [UInt8], state: [UInt8]) {
     precondition(replicas.contains { $0.generation == generation && $0.commit == commit }, "a head is in its own vector")
     let state = VaultState(
-      generation: generation, commit: commit, root: root(of: content), counts: counts(of: content), time: view.now, logSequence: 0,
-      logHead: .zero, replicas: replicas)
+      generation: generation, commit: commit, root: root(of: content), counts: counts(of: content), time: view.now,
+      logSequence: 0, logHead: .zero, replicas: replicas)
     return (try header(), state.sealed(epoch: view.header.epoch, header: view.headerDigest, keys: view.keys))
   }
 
   /// The counts that a head of this content has.
   package func counts(of content: MergeBase) -> RecordCounts {
     var (counts, kept) = (view.state.counts, content.keptCounts)
-    counts.records -= kept.records
-    counts.items -= kept.items
-    counts.fields -= kept.fields
+    counts.records -= min(counts.records, kept.records)
+    counts.items -= min(counts.items, kept.items)
+    counts.fields -= min(counts.fields, kept.fields)
     return counts
   }
 }

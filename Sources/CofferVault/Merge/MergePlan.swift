@@ -37,7 +37,8 @@ struct MergePlan {
       progress(number, pairs.count)
       if let claim = try claim(pair, number) { claims.append(claim) }
     }
-    let settled = try NameClaim.settled(claims, of: pairs, beside: ours.hidden.map(\.key)) { (name) throws(StoreError) in try isTaken(name) }
+    let hidden = ours.hidden.map(\.key)
+    let settled = try NameClaim.settled(claims, of: pairs, beside: hidden) { (name) throws(StoreError) in try isTaken(name) }
     for claim in settled { try add(pairs[claim.pair], claim) }
     try noteDeleted()
     report.isEmpty =

@@ -15,7 +15,9 @@ final class Laptop {
   let folder: TestFolder
   let name: String
   let remote: String
-  private var options: VaultOptions { VaultOptions(pins: folder.path.appending("pins"), lockFolder: folder.path) }
+  var options: VaultOptions { VaultOptions(pins: folder.path.appending("pins"), lockFolder: folder.path) }
+  /// This machine's clock for remotes, in whole seconds.
+  var now = Date(timeIntervalSince1970: Date().timeIntervalSince1970.rounded())
   var file: FilePath { folder.path.appending("v") }
 
   private init(_ name: String, _ remote: String) throws {
@@ -46,8 +48,40 @@ final class Laptop {
   func sync(_ edit: (inout SyncOptions) -> Void = { _ in }) throws -> SyncReport {
     var options = SyncOptions(machine: name)
     edit(&options)
-    let (remote, pins, caches) = (remote, folder.path.appending("pins"), folder.path.appending("cache"))
-    return try withVault { vault in try VaultSync(remote, pins: pins, caches: caches).run(vault, options) }
+    let store = try store
+    return try withVault { vault in try store.run(vault, options) }
+  }
+
+  var store: VaultSync {
+    get throws {
+      var sync = try VaultSync(remote, pins: folder.path.appending("pins"), caches: folder.path.appending("cache"))
+      let now = now
+      sync.clock = { now }
+      return sync
+    }
+  }
+
+  var id: VaultID { get throws { try locked.id } }
+  var locked: LockedVault { get throws { try LockedVault.open(.file(file), options: options) } }
+
+  /// A machine without a vault.
+  static func empty(_ name: String, _ remote: String) throws -> Laptop { try Laptop(name, remote) }
+
+  @discardableResult
+  func clone(
+    _ credentials: consuming Credentials? = nil, _ edit: (inout SyncOptions) -> Void = { _ in }
+  ) throws -> SyncReport {
+    var options = SyncOptions(machine: name)
+    edit(&options)
+    let given = if let credentials { credentials } else { try PutVault.credentials() }
+    return try store.clone(to: file, with: given, options: self.options, options)
+  }
+
+  func set(_ account: String, _ value: String, marked attributes: [String: String]) throws {
+    try withVault { vault in
+      let form = SecretForm(try secret(Array(value.utf8)), metadata: ItemMetadata(attributes: attributes))
+      _ = try vault.set(form, for: ItemName(service: "web", account: account))
+    }
   }
 
   func set(_ account: String, _ value: String) throws {

@@ -1,0 +1,90 @@
+internal import CofferPlatform
+internal import CofferVault
+internal import CofferVaultFormat
+internal import FoundationEssentials
+internal import SystemPackage
+
+extension SyncRound {
+  /// In milliseconds. By then each machine that was putting has put, or is to begin anew.
+  static let day: UInt64 = 86_400_000
+  /// The heads that an unasked compaction leaves: a few bytes each, for whoever looks for an earlier put.
+  private static let leftHeads = 16
+
+  /// Removes dominated heads, and the groups that no other head names.
+  ///
+  /// Unasked, a head goes a day after it was first seen to be dominated. A group goes if a removed head of more than a day ago
+  /// named it, or a day after it was first seen without a head: a machine puts groups before their head.
+  ///
+  /// - Parameters:
+  ///   - heads: those under this vault's key. Others stay.
+  ///   - vector: that of a head which was just put.
+  ///   - names: all heads there. Their bytes are in the cache.
+  func compact(
+    _ heads: [Found], below vector: VersionVector? = nil, _ names: [HeadName], isAsked: Bool
+  ) throws(StoreError) -> SyncCompaction {
+    let now = Milliseconds.count(clock())
+    var garbage = try Garbage(in: folder.path, now)
+    let vectors = heads.map(\.vector) + [vector].compactMap(\.self)
+    let dominated = heads.filter { head in vectors.contains { $0.dominates(head.vector) } }
+      .sorted { $0.state.generation > $1.state.generation }
+    for head in dominated { garbage.note(.head(head.head.name)) }
+    let gone = isAsked ? dominated : dominated.dropFirst(Self.leftHeads).filter { garbage.isOld(.head($0.head.name)) }
+    var compaction = SyncCompaction()
+    let goneNames = Set(gone.map(\.head.name))
+    let left = names.filter { !goneNames.contains($0) }
+    var named: Set<Digest32> = []
+    for name in left { named.formUnion(try groups(of: name)) }
+    if isAsked || !gone.isEmpty || garbage.hasOldGroups {
+      let former = gone.filter { $0.state.time + Self.day < now }.flatMap { $0.head.groups.map(\.hash) }
+      let there = Set(try carrier.names().names.compactMap { if case .group(let hash) = $0 { hash } else { nil } })
+      let nameless = there.subtracting(named)
+      for hash in nameless { garbage.note(.group(hash)) }
+      let old = nameless.intersection(former).union(nameless.filter { garbage.isOld(.group($0)) })
+      try carrier.remove(goneNames.map { .head($0) } + old.map { .group($0) })
+      (compaction.heads, compaction.groups) = (gone.count, old.count)
+      garbage.keep(Set(dominated.map { .head($0.head.name) } + nameless.subtracting(old).map { .group($0) }))
+    }
+    garbage.forget(goneNames)
+    try garbage.write()
+    try folder.keep(Set(left.map { .head($0) } + named.map { .group($0) }))
+    return compaction
+  }
+
+  private func groups(of name: HeadName) throws(StoreError) -> [Digest32] {
+    guard let bytes = try folder.read(.head(name)) else { throw incomplete("a head is missing there") }
+    return try Head(bytes, named: name, at: remote).groups.map(\.hash)
+  }
+}
+
+/// What lies at a remote without need, and since when this machine knows. It is in the cache: without it a day begins anew.
+struct Garbage {
+  private let file: FilePath
+  private let now: UInt64
+  private var since: [PieceName: UInt64] = [:]
+  /// A line for each of a remote's most names.
+  private static let largest = 16 << 20
+
+  init(in folder: FilePath, _ now: UInt64) throws(StoreError) {
+    (file, self.now) = (folder.appending("garbage"), now)
+    let text = String(decoding: try PieceFolder.read(file, limit: Self.largest) ?? [], as: UTF8.self)
+    for line in text.split(separator: "\n") {
+      let words = line.split(separator: " ")
+      if words.count == 2, let name = PieceName(words[0]), let time = UInt64(words[1]) { since[name] = min(time, now) }
+    }
+  }
+
+  mutating func note(_ name: PieceName) { since[name] = since[name] ?? now }
+  mutating func forget(_ heads: Set<HeadName>) { for name in heads { since[.head(name)] = nil } }
+  mutating func keep(_ names: Set<PieceName>) { since = since.filter { names.contains($0.key) } }
+
+  func isOld(_ name: PieceName) -> Bool { since[name].map { $0 + SyncRound.day < now } ?? false }
+
+  var hasOldGroups: Bool {
+    since.keys.contains { name in if case .group = name { isOld(name) } else { false } }
+  }
+
+  func write() throws(StoreError) {
+    let lines = since.map { "\($0.key) \($0.value)\n" }.sorted().joined()
+    try PieceFolder.write(Array(lines.utf8), to: file)
+  }
+}
