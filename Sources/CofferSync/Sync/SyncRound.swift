@@ -38,8 +38,9 @@ struct SyncRound {
   /// A head that lies there, with its verified state.
   struct Found {
     let head: Head
-    let key: EpochMark
-    let state: VaultState
+    let outline: HeadVault.Outline
+    var key: EpochMark { outline.key }
+    var state: VaultState { outline.state }
     let vector: VersionVector
     /// The machine that put it.
     let machine: ReplicaID
@@ -55,7 +56,7 @@ struct SyncRound {
   }
 
   /// Nil if another machine put a head meanwhile.
-  func run(_ vault: borrowing UnlockedVault) throws(StoreError) -> SyncReport? {
+  func run(_ vault: borrowing UnlockedVault, _ secrets: HeadSecrets) throws(StoreError) -> SyncReport? {
     let listing = try carrier.heads()
     var memory = try SyncRecord.read(salt, remote, in: pins)
     var report = SyncReport(remote: remote)
@@ -70,32 +71,38 @@ struct SyncRound {
       report.items = Int(clamping: known.items)
       return report
     }
-    let heads = try found(listing.heads, by: vault, &report)
-    let joint = try joint(heads, memory)
+    let choice = try choose(found(listing.heads, secrets, by: vault, &report), secrets, by: vault)
+    let heads = choice.heads
+    report.passedOver += choice.passedOver
+    var joint = try joint(heads, memory)
     var bases = try Bases.read(salt, in: pins, for: vault)
+    // Nobody reads heads under a former key. This vault has what was seen in them.
+    if let memory, memory.key != choice.key || options.takesKey != nil { joint.join(memory.seen) }
     guard !bases.isForeign(joint) else { throw forked("this machine's last put there is none that it made") }
     if let memory, !options.accepts, let lost = memory.seen.lacking(in: joint).first {
       throw rolledBack(try missing(lost, memory.seen, in: vault))
     }
     let newest = heads.filter { head in !heads.contains { $0.vector.dominates(head.vector) } }
       .sorted { ($0.state.generation, $0.head.name.description) < ($1.state.generation, $1.head.name.description) }
-    let new = newest.filter { !$0.vector.isCovered(by: bases.known) }
+    let new = newest.filter { !$0.vector.isCovered(by: bases.known) || $0.key != choice.own }
     let known = listing.heads.map(\.generation) + joint.marks.values.map(\.generation) + [bases.lastPut]
     let own = PinRecord.Mark(generation: (known.max() ?? 0) + 1, commit: .random())
     guard !options.isTrial else {
-      try rehearse(new, newest, into: vault, bases, own.generation, &report)
+      try rehearse(new, newest, choice, into: vault, bases, own.generation, &report)
       return report
     }
     let key = try key(of: bases.machine, in: vault)
     let last = try self.known(memory, bases)
-    for head in new { try take(head, into: vault, last, key, &bases, &report) }
-    return try put(own, of: vault, over: heads, newest, joint, listing, memory, key, &bases, &report)
+    for head in new { try take(head, choice, into: vault, last, key, &bases, &report) }
+    guard let done = try put(own, of: vault, over: heads, newest, joint, listing, memory, key, &bases, &report) else { return nil }
+    try remove(choice.refused, beside: bases.known)
+    return done
   }
 
   // MARK: The heads there
 
   func found(
-    _ names: [HeadName], by vault: borrowing UnlockedVault, _ report: inout SyncReport
+    _ names: [HeadName], _ secrets: HeadSecrets, by vault: borrowing UnlockedVault, _ report: inout SyncReport
   ) throws(StoreError) -> [Found] {
     // Each costs a header's decryption: 1 024 of them take a second.
     guard names.count <= Self.mostHeads else {
@@ -110,7 +117,7 @@ struct SyncRound {
       let head = try Head(bytes, named: name, at: remote)
       let rows = SealedPieces(head, at: remote) { (_) throws(StoreError) in [] }
       let outline: HeadVault.Outline
-      do throws(StoreError) { outline = try HeadVault.outline(of: rows, by: vault) } catch {
+      do throws(StoreError) { outline = try secrets.outline(of: rows, by: vault) } catch {
         guard error.kind == .rolledBack else { throw error }
         report.passedOver += 1
         continue
@@ -119,7 +126,7 @@ struct SyncRound {
       guard let own = outline.state.replicas.first(where: { $0.commit == outline.state.commit }) else {
         throw StoreError(.damaged, "a head there is of no machine", place: remote, cure: "begin the remote anew")
       }
-      found.append(Found(head: head, key: outline.key, state: outline.state, vector: vector, machine: own.id))
+      found.append(Found(head: head, outline: outline, vector: vector, machine: own.id))
     }
     return found
   }
@@ -185,9 +192,12 @@ struct SyncRound {
     }
   }
 
-  private func open(_ head: Found, by vault: borrowing UnlockedVault, _ known: Known?) throws(StoreError) -> Other {
+  private func open(
+    _ head: Found, _ choice: Choice, by vault: borrowing UnlockedVault, _ known: Known?
+  ) throws(StoreError) -> Other {
     let digests = known.map { $0.content.mark == head.key ? $0.digests(in: head.head) : [:] }
-    return try Other(head, HeadVault.open(pieces(of: head.head, digests ?? [:]), by: vault))
+    let pieces = try pieces(of: head.head, digests ?? [:])
+    return try Other(head, HeadVault.open(pieces, by: vault, with: choice.secrets.slot, taking: choice.taken))
   }
 
   /// The head of the last sync, and its content.
@@ -232,13 +242,13 @@ struct SyncRound {
   }
 
   private func take(
-    _ head: Found, into vault: borrowing UnlockedVault, _ known: Known?, _ key: MergeKey, _ bases: inout Bases,
-    _ report: inout SyncReport
+    _ head: Found, _ choice: Choice, into vault: borrowing UnlockedVault, _ known: Known?, _ key: MergeKey,
+    _ bases: inout Bases, _ report: inout SyncReport
   ) throws(StoreError) {
-    let other = try open(head, by: vault, known)
+    let other = try open(head, choice, by: vault, known)
     var next = bases
     let changes = try vault.mergeHeads(key, keptUntil: options.keptUntil) { (merge) throws(StoreError) in
-      let changes = try self.merge(other, into: &merge, &next)
+      let changes = try self.merge(other, choice, into: &merge, &next)
       // Before the commit, with its id: a merge that is made is a base for later ones, and a failed one never counts.
       try next.write(in: pins)
       return changes
@@ -248,10 +258,10 @@ struct SyncRound {
   }
 
   private func merge(
-    _ other: Other, into merge: inout HeadMerge, _ bases: inout Bases
+    _ other: Other, _ choice: Choice, into merge: inout HeadMerge, _ bases: inout Bases
   ) throws(StoreError) -> MergeReport {
     let base = bases.base(of: other.head.vector)
-    let changes = try merge.merge(other.vault, since: base)
+    let changes = try merge.merge(other.vault, since: base, taking: choice.taken)
     let content = try other.vault.mergeBase(merge.key, from: base)
     bases.note(content, other.head.vector, by: changes.isEmpty ? nil : merge.commit())
     return changes
@@ -259,16 +269,16 @@ struct SyncRound {
 
   /// Reports the merges of heads, and whether a put would follow.
   private func rehearse(
-    _ heads: [Found], _ newest: [Found], into vault: borrowing UnlockedVault, _ known: Bases, _ next: UInt64,
-    _ report: inout SyncReport
+    _ heads: [Found], _ newest: [Found], _ choice: Choice, into vault: borrowing UnlockedVault, _ known: Bases,
+    _ next: UInt64, _ report: inout SyncReport
   ) throws(StoreError) {
     let own = try SyncMachine.key(of: known.machine, in: vault)
     let key = if let own { own } else { MergeKey(try SyncMachine.newKey()) }
-    let others = try heads.map { (head) throws(StoreError) in try open(head, by: vault, nil) }
+    let others = try heads.map { (head) throws(StoreError) in try open(head, choice, by: vault, nil) }
     var bases = known, told = report
     try vault.rehearseHeads(key, keptUntil: options.keptUntil) { (heads) throws(StoreError) in
       for other in others {
-        let changes = try merge(other, into: &heads, &bases)
+        let changes = try merge(other, choice, into: &heads, &bases)
         told.taken.append(SyncReport.Taken(other.head, by: other.machine, changes))
       }
       let content = try heads.content(from: bases.newest)

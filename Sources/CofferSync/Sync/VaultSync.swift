@@ -38,14 +38,22 @@ public struct VaultSync: Sendable {
   /// Joins the heads at the remote with `vault`, and puts the result there. After an error nothing has changed; if the put
   /// failed, the heads are taken.
   ///
+  /// A later key that another machine gave the vault is followed, if it comes from the one here.
+  ///
+  /// - Parameter credentials: another secret, where the one that opened `vault` does not open what lies there, as after a
+  ///   change of the passphrase on another machine.
   /// - Throws: `StoreError` `.rolledBack` for a remote that lacks a put that this machine has seen, `.forked` for two puts of
-  ///   one machine and one generation, and for a key of another history, `.replaced` for another vault, `.unreachable` for a
-  ///   remote that cannot be reached or is not whole yet, `.busy` if others were always faster, `.tampered`, `.damaged`,
-  ///   `.noSpace`; the errors of reading and writing the vault.
-  public func run(_ vault: borrowing UnlockedVault, _ options: SyncOptions) throws(StoreError) -> SyncReport {
-    try withTurn(vault.id) { () throws(StoreError) in
+  ///   one machine and one generation, and for a key of another history, `.locked` if no given secret opens a later key,
+  ///   `.conflict` for a slot that got two new secrets, `.replaced` for another vault, `.unreachable` for a remote that cannot
+  ///   be reached or is not whole yet, `.busy` if others were always faster, `.tampered`, `.damaged`, `.noSpace`; the errors of
+  ///   reading and writing the vault.
+  public func run(
+    _ vault: borrowing UnlockedVault, _ options: SyncOptions, with credentials: consuming Credentials? = nil
+  ) throws(StoreError) -> SyncReport {
+    let secrets = HeadSecrets(credentials)
+    return try withTurn(vault.id) { () throws(StoreError) in
       for _ in 0..<Self.mostRaces {
-        if let report = try round(of: vault.id, options).run(vault) { return report }
+        if let report = try round(of: vault.id, options).run(vault, secrets) { return report }
       }
       throw StoreError(
         .busy, "other machines put something \(Self.mostRaces) times meanwhile", place: remote, cure: "try again; all was taken")

@@ -17,6 +17,8 @@ final class Laptop {
   let remote: String
   private var options: VaultOptions { VaultOptions(pins: folder.path.appending("pins"), lockFolder: folder.path) }
   var file: FilePath { folder.path.appending("v") }
+  /// What opens the vault here.
+  var credentials: () throws -> Credentials = PutVault.credentials
 
   private init(_ name: String, _ remote: String) throws {
     (self.name, self.remote) = (name, remote)
@@ -33,21 +35,26 @@ final class Laptop {
   /// A machine with a copy of this one's vault.
   func another(_ name: String) throws -> Laptop {
     let laptop = try Laptop(name, remote)
+    laptop.credentials = credentials
     _ = try LockedVault.open(.file(file), options: options).backup(to: laptop.file)
     return laptop
   }
 
-  func withVault<Result>(_ body: (borrowing UnlockedVault) throws -> Result) throws -> Result {
-    let vault = try LockedVault.open(.file(file), options: options).unlock(with: PutVault.credentials())
-    return try body(vault)
+  private func unlock() throws -> UnlockedVault {
+    try LockedVault.open(.file(file), options: options).unlock(with: credentials())
   }
 
+  func withVault<Result>(_ body: (borrowing UnlockedVault) throws -> Result) throws -> Result { try body(unlock()) }
+
   @discardableResult
-  func sync(_ edit: (inout SyncOptions) -> Void = { _ in }) throws -> SyncReport {
+  func sync(
+    with others: consuming Credentials? = nil, _ edit: (inout SyncOptions) -> Void = { _ in }
+  ) throws -> SyncReport {
     var options = SyncOptions(machine: name)
     edit(&options)
     let (remote, pins, caches) = (remote, folder.path.appending("pins"), folder.path.appending("cache"))
-    return try withVault { vault in try VaultSync(remote, pins: pins, caches: caches).run(vault, options) }
+    let vault = try unlock()
+    return try VaultSync(remote, pins: pins, caches: caches).run(vault, options, with: others)
   }
 
   func set(_ account: String, _ value: String) throws {
