@@ -94,7 +94,8 @@ struct SyncRound {
     let key = try key(of: bases.machine, in: vault)
     let last = try self.known(memory, bases)
     for head in new { try take(head, choice, into: vault, last, key, &bases, &report) }
-    guard let done = try put(own, of: vault, over: heads, newest, joint, listing, memory, key, &bases, &report) else { return nil }
+    guard let done = try put(own, of: vault, over: heads, newest, joint, listing, memory, key, &bases, &report)
+    else { return nil }
     try remove(choice.refused, beside: bases.known)
     return done
   }
