@@ -26,6 +26,8 @@ public struct MergeReport: Sendable, Equatable, Codable {
   public internal(set) var aligned = 0
   /// Items and fields, also deleted ones, that keep their content and gain previous or deleted ones of the other vault.
   public internal(set) var joined: [ItemName] = []
+  /// Slots that a head of another machine changed here; none for any other copy.
+  public internal(set) var slots: [SlotChange] = []
   /// Whether the vault does not change.
   public internal(set) var isEmpty = true
 
