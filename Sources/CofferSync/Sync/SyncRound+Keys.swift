@@ -115,7 +115,7 @@ extension SyncRound {
     return StoreError(
       .forked, "the vault got keys of two histories: \(([here] + there).joined(separator: "; "))\(more)", place: remote,
       cure: "someone who was removed may have made one of them: find out whose it is, then say takesKey: and the mark of the "
-        + "right one; nothing was changed")
+        + "right one; nothing was changed", remedy: .chooseKey)
   }
 
   private func describe(_ key: EpochMark, _ place: String, _ made: Date, _ slots: [VaultStatus.Slot]) -> String {
