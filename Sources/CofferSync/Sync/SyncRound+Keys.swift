@@ -33,6 +33,12 @@ extension SyncRound {
     /// `key`, if a person chose it, and it does not come from the one here.
     let taken: EpochMark?
     let secrets: HeadSecrets
+
+    /// Those of `names` that lie there under keys that `key` comes from.
+    func former(of names: [HeadName]) -> [HeadName] {
+      let others = Set((heads + refused).map(\.head.name))
+      return names.filter { !others.contains($0) }
+    }
   }
 
   /// The newest key of the heads that comes from the one here. Keys of another line are a person's choice: a rotation that
