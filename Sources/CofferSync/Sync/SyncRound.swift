@@ -98,7 +98,7 @@ struct SyncRound {
     let there = There(listing, memory, choice, joint)
     var bases = try Bases.read(salt, in: pins, for: vault)
     guard !bases.isForeign(there.joint) else { throw forked("this machine's last put there is none that it made") }
-    if let memory, let lost = memory.seen.lacking(in: there.joint).first {
+    if let memory, !options.accepts, let lost = memory.seen.lacking(in: there.joint).first {
       throw rolledBack(try missing(lost, memory.seen, in: vault))
     }
     let new = there.newest.filter { !$0.vector.isCovered(by: bases.known) || $0.key != choice.own }
