@@ -10,11 +10,6 @@ package struct HeadMerge {
   let keptUntil: Date?
   var change: Change
 
-  /// Whether an item stays on its machine, and is in no head: a login, or the anchor of a log, whose files are here alone.
-  @Sendable package static func leavesOut(_ item: VaultItem) -> Bool {
-    item.isOfLogin || item.name.service.utf8.starts(with: ItemName.logsOfUses.utf8)
-  }
-
   /// The commit that the transaction makes, if it changes anything.
   package mutating func commit() -> CommitID { change.commitID() }
 
@@ -36,7 +31,7 @@ package struct HeadMerge {
       try this.vault.view.checkCopy(theirs.view, false)
       let plan = try MergePlan(
         this.vault.items, theirs.items, since: base.map { ($0, this.key) }, keepsDeleted: this.keptUntil != nil,
-        leavingOut: Self.leavesOut, hides: true, &change)
+        leavingOut: MergeBase.leavesOut, hides: true, &change)
       return try Merger(plan: plan, keptUntil: this.keptUntil).run(&change)
     }
   }
