@@ -126,9 +126,8 @@ let package = Package(
     .target(
       name: "CofferAgent",
       dependencies: [
-        "CofferClient", "CofferKeys", "CofferVault", "CofferVaultFormat", "CofferVaultRows", "CofferStorage", "CofferMemory",
-        "CofferPlatform",
-        systemPackage,
+        "CofferClient", "CofferKeys", "CofferSync", "CofferVault", "CofferVaultFormat", "CofferVaultRows", "CofferStorage",
+        "CofferMemory", "CofferPlatform", systemPackage,
       ],
       swiftSettings: strict),
     .target(
@@ -312,7 +311,7 @@ let package = Package(
     .testTarget(
       name: "CofferAgentTests",
       dependencies: [
-        "CofferClient", "CofferAgent", "CofferKeys", "CofferPostgres", "CofferTesting", "Coffer", "ClientTool",
+        "CofferClient", "CofferAgent", "CofferKeys", "CofferPostgres", "CofferSync", "CofferTesting", "Coffer", "ClientTool",
         "CofferVault", "CofferPlatform", "CofferStorage", "CofferMemory",
         "CofferTestSupport",
         systemPackage,

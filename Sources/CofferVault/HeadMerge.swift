@@ -9,6 +9,8 @@ package struct HeadMerge {
   package let key: MergeKey
   let keptUntil: Date?
   var change: Change
+  /// Set once the transaction has replaced the header.
+  var followed: HeadKey?
 
   /// The commit that the transaction makes, if it changes anything.
   package mutating func commit() -> CommitID { change.commitID() }
@@ -18,21 +20,33 @@ package struct HeadMerge {
   /// ``UnlockedVault/merge(_:keeping:keptUntil:isTrial:acceptingOlderKey:leavingOut:progress:)`` hold, but a change beats a
   /// deletion, and what one side removed for good does not come back with the other's change.
   ///
+  /// Slots are joined by id. A later key that comes from this vault's is followed: this vault gets that header, and the rows
+  /// of `other` where both have one content; all others are sealed to that key. The first merge of a transaction may do so.
+  ///
   /// - Parameters:
   ///   - other: a head, under this vault's key or another one.
   ///   - base: what both agreed on before; nil for a first merge.
+  ///   - taken: the key of `other` if that is of another line, as a person chose it.
+  /// - Throws: ``/CofferPlatform/StoreError/Kind/conflict`` for a slot that got two other secrets,
+  ///   ``/CofferPlatform/StoreError/Kind/forked`` for a key of another line; the errors of a merge.
   package mutating func merge(
-    _ other: borrowing UnlockedVault, since base: MergeBase?
+    _ other: borrowing UnlockedVault, since base: MergeBase?, taking taken: EpochMark? = nil
   ) throws(StoreError) -> MergeReport {
     let this = self
-    var change = change
-    defer { self.change = change }
+    var (change, followed) = (change, followed)
+    // Also after an error: the view must then forget a header that was never committed.
+    defer { (self.change, self.followed) = (change, followed) }
     return try other.core.read { (theirs) throws(StoreError) in
-      try this.vault.view.checkCopy(theirs.view, false)
+      let isTaken = theirs.view.keys.epochMark == taken
+      if !isTaken { try this.vault.view.checkCopy(theirs.view, false) }
+      let slots = try this.joinSlots(theirs, since: base, isTaken: isTaken, &change, &followed)
       let plan = try MergePlan(
         this.vault.items, theirs.items, since: base.map { ($0, this.key) }, keepsDeleted: this.keptUntil != nil,
         leavingOut: MergeBase.leavesOut, hides: true, &change)
-      return try Merger(plan: plan, keptUntil: this.keptUntil).run(&change)
+      var report = try Merger(plan: plan, keptUntil: this.keptUntil).run(&change)
+      report.slots = slots
+      report.isEmpty = report.isEmpty && followed === this.followed
+      return report
     }
   }
 

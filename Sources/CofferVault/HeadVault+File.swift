@@ -6,10 +6,12 @@ internal import FoundationEssentials
 package import SystemPackage
 
 extension HeadVault {
-  /// The id and the key's epoch that the header of `rows` tells. Nothing is proven.
-  package static func stated(_ rows: any VaultRows) throws(StoreError) -> (vault: VaultID, epoch: UInt64) {
+  /// The id, the key's epoch and the slots that the header of `rows` tells. Nothing is proven.
+  package static func stated(
+    _ rows: any VaultRows
+  ) throws(StoreError) -> (vault: VaultID, epoch: UInt64, slots: [SlotSummary]) {
     let header = try StoredParts.readHeader(rows).header
-    return (VaultID(bytes: header.vault.bytes), header.epoch)
+    return (VaultID(bytes: header.vault.bytes), header.epoch, header.slots.map(\.summary))
   }
 
   /// Makes a vault's file of the rows of `head`, byte for byte, and one commit with this machine's item. It appears under its

@@ -1,7 +1,7 @@
 package import CofferPlatform
 package import CofferVaultFormat
 package import CofferVaultRows
-internal import FoundationEssentials
+package import FoundationEssentials
 
 /// A vault in sealed pieces, which only lie at a remote: opened under the keys of the one here, and made from its rows. The
 /// pieces' rows never change, so that no transaction is needed.
@@ -9,72 +9,146 @@ package enum HeadVault {
   /// The header and the state of a head. Its groups need not be there.
   package struct Outline: Sendable {
     package let key: EpochMark
+    /// How the key descends from the one here.
+    package let line: Line
     /// Its replicas are the head's vector.
     package let state: VaultState
+    /// When the key was made, by the clock of its maker.
+    package let rotated: Date
+    package let slots: [VaultStatus.Slot]
   }
 
-  /// Opens header and state of `rows`, and reads no record: see ``open(_:by:with:)``.
+  /// The descent of a head's key.
+  package enum Line: Sendable {
+    /// It is the key of this vault.
+    case same
+    /// It comes from the key of this vault, and from every other one that must be proven.
+    case later
+    /// It does not.
+    case apart
+  }
+
+  /// The slot of a head, opened by other secrets than those that opened the vault here: they are tried once for all heads.
+  package final class Slot: Sendable {
+    fileprivate let slot: OpenSlot
+    fileprivate init(_ slot: consuming OpenSlot) { self.slot = slot }
+  }
+
+  /// Opens a slot of `rows`.
+  ///
+  /// - Throws: `.wrongSecret`, `.kdfMemory`, `.replaced` for another vault.
+  package static func slot(
+    of rows: any VaultRows, by vault: borrowing UnlockedVault, with credentials: consuming Credentials
+  ) throws(StoreError) -> Slot {
+    let header = try Found.header(rows, vault).header
+    return Slot(try OpenVault.search(header, with: credentials, vault.core.options, rows.place))
+  }
+
+  /// Opens header and state of `rows`, and reads no record: see ``open(_:by:with:taking:)``.
   package static func outline(
-    of rows: any VaultRows, by vault: borrowing UnlockedVault, with credentials: consuming Credentials? = nil
+    of rows: any VaultRows, by vault: borrowing UnlockedVault, with slot: Slot? = nil
   ) throws(StoreError) -> Outline {
-    let found = try Found(rows, vault, credentials)
-    let known = try KnownHeader(found.header, found.digest, slot: found.slot, proving: [found.anchor], place: rows.place)
+    let found = try Found(rows, vault, slot)
+    var line = found.isLater ? Line.later : .same
+    var known: KnownHeader
+    do throws(StoreError) { known = try found.known(proving: found.anchors, rows.place) } catch {
+      guard error.kind == .forked else { throw error }
+      known = try found.known(proving: [], rows.place)
+      line = .apart
+    }
     let state = try StoredParts.readState(rows, found.header, found.digest, known.keys)
     try check(state, rows.place)
-    return Outline(key: known.keys.epochMark, state: state)
+    return Outline(
+      key: known.keys.epochMark, line: line, state: state, rotated: known.rotated, slots: known.summaries(inUse: nil))
+  }
+
+  /// Whether the key of `rows` is `key`, or comes from it.
+  package static func comes(
+    _ rows: any VaultRows, from key: EpochMark, by vault: borrowing UnlockedVault, with slot: Slot? = nil
+  ) throws(StoreError) -> Bool {
+    let found = try Found(rows, vault, slot)
+    guard key.epoch <= found.header.epoch else { return false }
+    return try found.known(proving: [], rows.place).comes(
+      from: [Anchor(vault: found.header.vault, key: key, source: .header)])
   }
 
   /// Opens `rows` as a copy of `vault`: under its key, or a later one that comes from it. Its header, state and the set of
   /// its rows are checked; ``UnlockedVault/verify(progress:)`` and ``CommittedRows`` check the rows.
   ///
-  /// - Parameter credentials: secrets for a slot of `rows`; nil for the slot that opened `vault`.
+  /// - Parameters:
+  ///   - slot: a slot of `rows`, where the one that opened `vault` does not open it.
+  ///   - taken: a key of another line that a person chose: only invitations must prove it.
   /// - Throws: ``/CofferPlatform/StoreError`` `.replaced` for another vault, `.rolledBack` for an older key, `.forked` for a
   ///   key of another history, `.locked` if no known secret opens it, `.tampered`, `.damaged`.
   package static func open(
-    _ rows: sending any VaultRows, by vault: borrowing UnlockedVault, with credentials: consuming Credentials? = nil
+    _ rows: sending any VaultRows, by vault: borrowing UnlockedVault, with slot: Slot? = nil, taking taken: EpochMark? = nil
   ) throws(StoreError) -> UnlockedVault {
     let place = rows.place
-    let found = try Found(rows, vault, credentials)
+    let found = try Found(rows, vault, slot, isTaken: taken != nil)
+    let key = try taken == nil ? nil : found.known(proving: [], place).keys.epochMark
+    let anchors = key != nil && key == taken ? found.anchors.filter { $0.source == .invitation } : found.anchors
     let head = try OpenVault(
-      database: rows, header: found.header, headerDigest: found.digest, slot: found.slot, anchors: [found.anchor], pin: nil,
+      database: rows, header: found.header, headerDigest: found.digest, slot: found.slot, anchors: anchors, pin: nil,
       options: VaultOptions(pins: nil, lockFolder: vault.core.options.lockFolder), clock: { Date() })
     try check(head.view.state, place)
     return UnlockedVault(head)
   }
 
-  /// A header, the slot that opens it, and the key here that it must come from.
+  /// A header, the slot that opens it, and the keys that it must come from.
   private struct Found: ~Copyable {
     let header: VaultHeader
     let digest: Digest32
     let slot: OpenSlot
-    let anchor: Anchor
+    let anchors: [Anchor]
+    /// Whether the key is another one than here, for a head whose key comes from that.
+    let isLater: Bool
 
-    init(
-      _ rows: any VaultRows, _ vault: borrowing UnlockedVault, _ credentials: consuming Credentials?
-    ) throws(StoreError) {
-      let place = rows.place
-      let (header, digest) = try StoredParts.readHeader(rows)
-      guard header.vault.bytes == vault.id.bytes else {
+    static func header(
+      _ rows: any VaultRows, _ vault: borrowing UnlockedVault
+    ) throws(StoreError) -> (header: VaultHeader, digest: Digest32) {
+      let found = try StoredParts.readHeader(rows)
+      guard found.header.vault.bytes == vault.id.bytes else {
         throw StoreError(
-          .replaced, "vault \(header.vault) is there, and vault \(vault.id) here", place: place.description,
+          .replaced, "vault \(found.header.vault) is there, and vault \(vault.id) here", place: rows.place.description,
           cure: "give the remote of this vault")
       }
+      return found
+    }
+
+    /// - Parameter isTaken: whether the key may be older than here: another head under it had a slot that was removed here.
+    init(
+      _ rows: any VaultRows, _ vault: borrowing UnlockedVault, _ other: Slot?, isTaken: Bool = false
+    ) throws(StoreError) {
+      let place = rows.place
+      let (header, digest) = try Self.header(rows, vault)
       var slot: OpenSlot?
-      if let credentials { slot = try OpenVault.search(header, with: credentials, vault.core.options, place) }
-      let own = try vault.core.read { (own) throws(StoreError) in
-        let key = own.view.keys.epochMark
-        guard header.epoch >= key.epoch else {
-          throw StoreError(
-            .rolledBack, "the key there is of epoch \(header.epoch), and the one here of epoch \(key.epoch)",
-            place: place.description, cure: "sync on the machine that put it, which then follows the newer key")
+      var anchors: [Anchor] = []
+      var epoch: UInt64 = 0
+      try vault.core.run { (vault) throws(StoreError) in
+        try vault.read { (own) throws(StoreError) in
+          anchors = own.view.lineAnchors
+          epoch = own.view.header.epoch
+          guard header.epoch >= epoch || isTaken else {
+            throw StoreError(
+              .rolledBack, "the key there is of epoch \(header.epoch), and the one here of epoch \(epoch)",
+              place: place.description, cure: "sync on the machine that put it, which then follows the newer key")
+          }
+          do throws(StoreError) { slot = try own.view.slot(for: header, at: place) } catch {
+            guard error.kind == .locked, let found = try other?.slot.copied(in: header) else { throw error }
+            anchors += found.anchor.map { [$0] } ?? []
+            slot = consume found
+          }
         }
-        if slot == nil { slot = try own.view.slot(for: header, at: place) }
-        return key
       }
       guard let opened = slot.take() else { throw StoredParts.missing("slot", rows) }
       self.slot = opened
-      (self.header, self.digest) = (header, digest)
-      anchor = Anchor(vault: header.vault, key: own, source: .heldKey)
+      (self.header, self.digest, self.anchors) = (header, digest, anchors)
+      isLater = header.epoch > epoch
+    }
+
+    /// The header with its proven key.
+    borrowing func known(proving anchors: [Anchor], _ place: VaultPlace) throws(StoreError) -> KnownHeader {
+      try KnownHeader(header, digest, slot: slot, proving: anchors, place: place)
     }
   }
 

@@ -23,6 +23,15 @@ extension UnlockedVault {
     return try await CallQueues.call(within: limit) { () throws(StoreError) in try body(UnlockedVault(lending: core)) }
   }
 
+  /// A call of `body` for later, on any thread. Once the owner has locked the vault, its next read or write throws
+  /// ``/CofferPlatform/StoreError/Kind/closed``.
+  package borrowing func lent<Result>(
+    to body: @escaping @Sendable (borrowing UnlockedVault) throws(StoreError) -> Result
+  ) -> @Sendable () throws(StoreError) -> Result {
+    let core = core
+    return { () throws(StoreError) in try body(UnlockedVault(lending: core)) }
+  }
+
   /// The asynchronous form of ``get(_:)``.
   nonisolated(nonsending) public borrowing func get(_ name: ItemName) async throws(StoreError) -> SecretForm? {
     try await perform { (vault) throws(StoreError) in try vault.get(name) }

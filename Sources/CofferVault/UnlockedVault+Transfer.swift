@@ -267,10 +267,8 @@ extension UnlockedVault {
     _ key: MergeKey, keptUntil date: Date? = .distantFuture, _ body: (inout HeadMerge) throws(StoreError) -> Result
   ) throws(StoreError) -> Result {
     try MergeTurn.take { () throws(StoreError) in
-      try core.write { (vault, change) throws(StoreError) in
-        var merge = HeadMerge(vault: vault, key: key, keptUntil: date, change: change)
-        defer { change = merge.change }
-        return try body(&merge)
+      try core.committing { (vault) throws(StoreError) in
+        try HeadMerge.commit(to: vault, key, keptUntil: date, body)
       }
     }
   }
@@ -280,10 +278,8 @@ extension UnlockedVault {
     _ key: MergeKey, keptUntil date: Date? = .distantFuture, _ body: (inout HeadMerge) throws(StoreError) -> Void
   ) throws(StoreError) {
     try MergeTurn.take { () throws(StoreError) in
-      try core.rehearse { (vault, change) throws(StoreError) in
-        var merge = HeadMerge(vault: vault, key: key, keptUntil: date, change: change)
-        defer { change = merge.change }
-        try body(&merge)
+      try core.run { (vault) throws(StoreError) in
+        try HeadMerge.rehearse(in: vault, key, keptUntil: date, body)
       }
     }
   }

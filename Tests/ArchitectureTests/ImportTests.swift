@@ -31,9 +31,8 @@ import Testing
     "CofferClient": ["CCofferPlatform"],
     "CofferKeys": ["CofferMemory", "CofferPlatform", "CCofferSodium", "CCofferLibraries"],
     "CofferAgent": [
-      "CofferClient", "CofferKeys", "CofferVault", "CofferVaultFormat", "CofferVaultRows", "CofferStorage", "CofferMemory",
-      "CofferPlatform",
-      "SystemPackage",
+      "CofferClient", "CofferKeys", "CofferSync", "CofferVault", "CofferVaultFormat", "CofferVaultRows", "CofferStorage",
+      "CofferMemory", "CofferPlatform", "SystemPackage",
     ],
     "CofferValues": ["CofferStorage", "CofferDefaults", "CofferPlatform", "SystemPackage"],
     "CofferConfiguration": ["CofferStorage", "CofferPlatform", "Configuration"],

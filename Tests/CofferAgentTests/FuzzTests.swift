@@ -186,6 +186,7 @@ struct FuzzTests {
       case .put: _ = try fields.read(KeyAddition.self)
       case .drop: _ = try fields.read(KeyBlob?.self)
       case .uses: _ = try fields.read(UseEntry.self)
+      case .sync: _ = try fields.read(SyncRequest?.self)
       }
     }
   }

@@ -18,17 +18,20 @@ final class TestAgent {
   private let isDone = DispatchSemaphore(value: 0)
 
   /// - Parameter place: the vault's place; by default in the folder.
-  init(clock: AgentClock? = nil, folder: FilePath? = nil, place: VaultPlace? = nil, unlocked: Bool = true) throws {
+  init(
+    clock: AgentClock? = nil, folder: FilePath? = nil, place: VaultPlace? = nil, hasPins: Bool = false, unlocked: Bool = true
+  ) throws {
     self.folder = try folder ?? Self.newFolder()
     let vault = place ?? .file(self.folder.appending("vault.sqlite"))
+    let options = hasPins ? VaultOptions(pins: self.folder.appending("state/pins")) : .withoutPins
     if folder == nil {
-      _ = try UnlockedVault.create(at: vault, with: Self.credentials(), cost: .testing, options: .withoutPins)
+      _ = try UnlockedVault.create(at: vault, with: Self.credentials(), cost: .testing, options: options)
     }
     // With the machine's own clock, none of these ends before a test does, on any slow machine.
     let (idle, lifetime): (Duration, Duration) =
       clock == nil ? (.seconds(36_000), .seconds(36_000)) : (.seconds(60), .seconds(600))
     settings = AgentSettings(
-      folder: self.folder.appending("run"), vault: vault, options: .withoutPins, idle: idle, lifetime: lifetime)
+      folder: self.folder.appending("run"), vault: vault, options: options, idle: idle, lifetime: lifetime)
     server = try AgentServer(settings, clock: clock ?? .machine)
     let (server, isDone) = (server, isDone)
     Thread.detachNewThread {
@@ -53,7 +56,7 @@ final class TestAgent {
 
   /// The vault opened in this process, next to the agent.
   func vault() throws -> UnlockedVault {
-    try LockedVault.open(settings.vault, options: .withoutPins).unlock(with: Self.credentials())
+    try LockedVault.open(settings.vault, options: settings.options).unlock(with: Self.credentials())
   }
 
   func connect() throws -> LocalSocket {
@@ -124,6 +127,7 @@ final class HandClock: Sendable {
           $0.bootThen[pthread_self()] = $0.boot
           return $0.awake
         }
-      })
+      },
+      part: { 0 })
   }
 }

@@ -114,6 +114,7 @@ import Testing
     case .put: return try one { try $0.put(KeyAddition.loaded(form("x"), isConstrained: false)) }
     case .drop: return try one { try $0.put(nil as KeyBlob?) }
     case .uses: return try one { try $0.put(nil as UInt64?) }
+    case .sync: return try one { try $0.put(nil as SyncRequest?) }
     }
   }
 

@@ -72,9 +72,8 @@ let package = Package(
     .target(
       name: "CofferAgent",
       dependencies: [
-        "CofferClient", "CofferKeys", "CofferVault", "CofferVaultFormat", "CofferVaultRows", "CofferStorage", "CofferMemory",
-        "CofferPlatform",
-        system,
+        "CofferClient", "CofferKeys", "CofferSync", "CofferVault", "CofferVaultFormat", "CofferVaultRows", "CofferStorage",
+        "CofferMemory", "CofferPlatform", system,
       ],
       swiftSettings: watched),
     .target(

@@ -42,6 +42,7 @@ final class AgentVault: Sendable {
   let watchers: Watchers
   let uses: UsesLog
   let keyring: Keyring
+  let syncs: VaultSyncs
 
   init(_ settings: AgentSettings, clock: AgentClock = .machine, watchers: Watchers = Watchers()) {
     self.settings = settings
@@ -49,6 +50,7 @@ final class AgentVault: Sendable {
     self.watchers = watchers
     uses = UsesLog(settings.uses, now: clock.sinceBoot)
     keyring = Keyring(uses: uses, clock: clock)
+    syncs = VaultSyncs(pins: settings.options.pins, caches: settings.caches, clock: clock)
   }
 
   private var place: String { settings.vault.description }
@@ -143,6 +145,7 @@ final class AgentVault: Sendable {
       }
       state.unlocked = next.take()
       keyring.begin()
+      syncs.begin()
       switch state.unlocked {
       case .some(let held): uses.begin(in: held.vault)
       case .none: break
@@ -278,6 +281,7 @@ final class AgentVault: Sendable {
     case .some(let held):
       keyring.lapse(in: held.vault)
       uses.keep(in: held.vault)
+      syncs.look(in: held.vault)
       do throws(StoreError) { try held.vault.removeOldBytes() } catch { return }
     }
   }

@@ -47,6 +47,7 @@ extension Conversation {
     case .put: try answer(Calls.put, frame, on: socket)
     case .drop: try answer(Calls.drop, frame, on: socket)
     case .uses: try answer(Calls.uses, frame, on: socket)
+    case .sync: try sync(frame, on: socket)
     }
   }
 

@@ -7,9 +7,9 @@ internal import CofferVault
 /// On the client's thread.
 final class Conversation {
   let server: AgentServer
-  private let mark: Connections.Mark
+  let mark: Connections.Mark
   private var greeting: Greeting?
-  private var author: Author?
+  private var knownAuthor: Author?
   private let began = Duration.nanoseconds(coffer_time_since_boot())
   private var knownPeer: ProcessFacts??
   var staged = StagedItems()
@@ -212,14 +212,20 @@ final class Conversation {
     on socket: borrowing LocalSocket, _ body: (borrowing UnlockedVault) throws(StoreError) -> Result
   ) throws(AnswerFailure) -> Result {
     guard !socket.isDeserted else { throw .transport(.gone) }
-    let author = author ?? PeerProcess.author(at: socket, for: greeting?.behalf)
-    self.author = author
+    let author = author(at: socket)
     let result = try checked { () throws(StoreError) in
       try author.represented { () throws(StoreError) in try use(body) }
     }
     hasChanged = true
     server.vaults.watchers.tell()
     return result
+  }
+
+  /// The client, in the vault's log.
+  func author(at socket: borrowing LocalSocket) -> Author {
+    let author = knownAuthor ?? PeerProcess.author(at: socket, for: greeting?.behalf)
+    knownAuthor = author
+    return author
   }
 
   func checked<Result: ~Copyable>(_ body: () throws(StoreError) -> Result) throws(AnswerFailure) -> Result {

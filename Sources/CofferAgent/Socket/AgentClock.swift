@@ -6,6 +6,8 @@ struct AgentClock: Sendable {
   var sinceBoot: @Sendable () -> Duration
   /// Time since boot without suspended time (`CLOCK_MONOTONIC`).
   var awake: @Sendable () -> Duration
+  /// A part of a whole, by chance: keeps machines from doing the same at one time.
+  var part: @Sendable () -> Double = { .random(in: 0..<1) }
 
   static let machine = AgentClock(
     sinceBoot: { .nanoseconds(coffer_time_since_boot()) }, awake: { .nanoseconds(coffer_time_awake()) })

@@ -43,6 +43,8 @@ public struct AgentSettings: Sendable {
   public var lifetime: Duration
   /// The folder of the logs of uses: beside that of the pins, so that it stays after a restart of the machine.
   package var uses: FilePath
+  /// The folder of pieces of remotes, which can be brought again.
+  package var caches: FilePath
 
   /// A quarter of an hour.
   public static let standardIdle = Duration.seconds(15 * 60)
@@ -66,6 +68,7 @@ public struct AgentSettings: Sendable {
     self.options = options
     self.idle = idle
     self.lifetime = lifetime
-    uses = (options.pins?.removingLastComponent() ?? folder).appending("uses")
+    let state = options.pins?.removingLastComponent() ?? folder
+    (uses, caches) = (state.appending("uses"), state.appending("cache"))
   }
 }

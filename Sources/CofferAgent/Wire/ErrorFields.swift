@@ -16,7 +16,7 @@ extension FrameReader {
 
 extension WireError {
   /// A code, and the data of some kinds: two integers and a text, which is the remedy for the other kinds.
-  fileprivate init(_ error: StoreError) {
+  init(_ error: StoreError) {
     self.init(
       code: error.kind.code, error.what, key: error.key, place: error.place, cure: error.cure,
       cause: error.underlying.map { "\($0)" }, detail: error.remedy?.rawValue ?? "")

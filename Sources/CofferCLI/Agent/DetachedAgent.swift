@@ -5,10 +5,11 @@ internal import CofferTerminal
 
 /// This program as an agent in the background, in its own session: it outlives the shell.
 enum DetachedAgent {
-  /// Variables for places. All others are dropped, secrets among them.
+  /// Variables for places, also of the programs that carry a remote's files. All others are dropped, secrets among them.
   private static let inherited =
     [
       "HOME", "PATH", "LANG", "TMPDIR", "XDG_DATA_HOME", "XDG_CONFIG_HOME", "XDG_STATE_HOME", "XDG_RUNTIME_DIR",
+      "XDG_CACHE_HOME", "USER", "LOGNAME", "SSH_AUTH_SOCK", "DBUS_SESSION_BUS_ADDRESS",
     ] + PostgresVaults.variables
   /// Milliseconds for an agent to listen, for machines that start programs slowly: an early end is noticed at once.
   private static let patience: Int32 = 60_000

@@ -75,6 +75,7 @@ package enum AgentProtocol {
     case put = 53
     case drop = 54
     case uses = 55
+    case sync = 60
   }
 
   package enum Answer: UInt8 {

@@ -24,7 +24,7 @@ extension WireFailure {
 }
 
 /// An error as it crosses the socket.
-package struct WireError: Sendable, Equatable {
+package struct WireError: Sendable, Equatable, Codable {
   /// The kind's number.
   package var code: UInt8
   /// Data of some kinds. For the others, `detail` is the remedy.

@@ -12,15 +12,18 @@ public struct SyncOptions: Sendable {
 
   /// Only reports: neither the vault nor the remote changes, and nothing is remembered.
   public var isTrial = false
+  /// The mark of a key, 32 hexadecimal digits or more: of two histories of the vault's key, the one to go on with. The other
+  /// one's heads are removed from the remote.
+  public var takesKey: String?
 
   /// The usual way: nothing is accepted that this machine would refuse.
   public init(machine: String) { self.machine = machine }
 }
 
 /// The effects of a sync, or those that a trial would have.
-public struct SyncReport: Sendable, Equatable {
+public struct SyncReport: Sendable, Equatable, Codable {
   /// The changes that were taken over from a head.
-  public struct Taken: Sendable, Equatable {
+  public struct Taken: Sendable, Equatable, Codable {
     /// The name of the machine that put the head.
     public let machine: String
     /// The generation of its put.

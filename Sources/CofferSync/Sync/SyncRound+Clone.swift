@@ -5,26 +5,24 @@ internal import CofferVaultRows
 internal import SystemPackage
 
 extension SyncRound {
-  /// The vault of the newest head there: under the latest key, the one with the highest generation, as each put has a higher
-  /// one than the heads that it joins.
-  static func newest(
-    _ round: SyncRound, _ listing: PieceListing, with credentials: consuming Credentials, _ options: VaultOptions
-  ) throws(StoreError) -> UnlockedVault {
+  /// The newest head there: under the latest key, the one with the highest generation, as each put has a higher one than the
+  /// heads that it joins.
+  func newest(_ listing: PieceListing) throws(StoreError) -> SealedPieces {
     guard !listing.heads.isEmpty else {
       throw StoreError(
-        .notFound, "no vault lies there", place: round.remote, cure: "check the address, and sync first where the vault is")
+        .notFound, "no vault lies there", place: remote, cure: "check the address, and sync first where the vault is")
     }
-    try round.bring(listing.heads.map { .head($0) })
-    var newest: (head: Head, epoch: UInt64)?
+    try bring(listing.heads.map { .head($0) })
+    var newest: (rows: SealedPieces, epoch: UInt64, generation: UInt64)?
     for name in listing.heads {
-      guard let bytes = try round.folder.read(.head(name)) else { throw round.incomplete("a head is missing there") }
-      let head = try Head(bytes, named: name, at: round.remote)
-      let epoch = try HeadVault.stated(SealedPieces(head, at: round.remote) { (_) throws(StoreError) in [] }).epoch
-      let isNewer = newest.map { ($0.epoch, $0.head.name.generation) < (epoch, name.generation) } ?? true
-      if isNewer { newest = (head, epoch) }
+      guard let bytes = try folder.read(.head(name)) else { throw incomplete("a head is missing there") }
+      let rows = header(try Head(bytes, named: name, at: remote))
+      let epoch = try HeadVault.stated(rows).epoch
+      let isNewer = newest.map { ($0.epoch, $0.generation) < (epoch, name.generation) } ?? true
+      if isNewer { newest = (rows, epoch, name.generation) }
     }
-    guard let newest else { throw round.incomplete("a head is missing there") }
-    return try HeadVault.open(round.pieces(of: newest.head), with: credentials, options: options)
+    guard let newest else { throw incomplete("a head is missing there") }
+    return newest.rows
   }
 
   /// Makes a vault's file of an open head, if this machine has seen no put that is missing there.
@@ -34,7 +32,7 @@ extension SyncRound {
     _ head: borrowing UnlockedVault, _ listing: PieceListing, to file: FilePath, _ vault: VaultOptions
   ) throws(StoreError) -> UnlockedVault? {
     var report = SyncReport(remote: remote)
-    let joint = try joint(found(listing.heads, by: head, &report), nil)
+    let joint = try joint(found(listing.heads, HeadSecrets(nil), by: head, &report), nil)
     let memory = try SyncRecord.read(salt, remote, in: pins)
     if !options.accepts, let memory, let lost = memory.seen.lacking(in: joint).first {
       throw rolledBack(try missing(lost, memory.seen, in: head))

@@ -17,13 +17,15 @@ extension SyncRound {
       try cut(rows, next, over: newest, key, joined)
     }
     if made.head != nil { bases.note(put: own, after: there.joint) }
-    let seen = made.head == nil ? there.joint : vector
+    // Of heads under a former key, the next one there need not tell.
+    let seen = made.head == nil ? newest.first?.vector ?? there.joint : vector
     bases.note(made.base, seen)
     // Before the put: a base that lies nowhere is never chosen, and a put whose answer is lost is no other's.
     try bases.write(in: pins)
     report.items = made.items
     if let head = made.head {
-      let isNewKey = newest.contains { $0.key != made.key }
+      // A key that no head there has begins a history.
+      let isNewKey = newest.isEmpty ? !listing.heads.isEmpty : newest.contains { $0.key != made.key }
       guard try carrier.put(made.groups.map { .group($0) }, head.name, from: folder, over: listing.heads, anew: isNewKey)
       else { return nil }
       report.put = own.generation

@@ -30,9 +30,12 @@ extension SyncRound {
     }
   }
 
-  private func open(_ head: Found, by vault: borrowing UnlockedVault, _ last: Last?) throws(StoreError) -> Other {
+  private func open(
+    _ head: Found, _ choice: Choice, by vault: borrowing UnlockedVault, _ last: Last?
+  ) throws(StoreError) -> Other {
     let pieces = try pieces(of: head.head, after: last?.content.mark == head.key ? last : nil)
-    return try Other(head, HeadVault.open(pieces, by: vault), SyncMachine.name(of: head.machine, in: vault))
+    let opened = try HeadVault.open(pieces, by: vault, with: choice.secrets.slot, taking: choice.taken)
+    return try Other(head, opened, SyncMachine.name(of: head.machine, in: vault))
   }
 
   /// The head of the last sync, and its content.
@@ -76,13 +79,13 @@ extension SyncRound {
   }
 
   func take(
-    _ head: Found, into vault: borrowing UnlockedVault, _ last: Last?, _ key: MergeKey, _ bases: inout Bases,
-    _ report: inout SyncReport
+    _ head: Found, _ choice: Choice, into vault: borrowing UnlockedVault, _ last: Last?, _ key: MergeKey,
+    _ bases: inout Bases, _ report: inout SyncReport
   ) throws(StoreError) {
-    let other = try open(head, by: vault, last)
+    let other = try open(head, choice, by: vault, last)
     var next = bases
     let changes = try vault.mergeHeads(key, keptUntil: options.keptUntil) { (merge) throws(StoreError) in
-      let changes = try self.merge(other, into: &merge, &next)
+      let changes = try self.merge(other, choice, into: &merge, &next)
       // Before the commit, with its id: a merge that is made is a base for later ones, and a failed one never counts.
       try next.write(in: pins)
       return changes
@@ -92,10 +95,10 @@ extension SyncRound {
   }
 
   private func merge(
-    _ other: Other, into merge: inout HeadMerge, _ bases: inout Bases
+    _ other: Other, _ choice: Choice, into merge: inout HeadMerge, _ bases: inout Bases
   ) throws(StoreError) -> MergeReport {
     let base = bases.base(of: other.head.vector)
-    let changes = try merge.merge(other.vault, since: base)
+    let changes = try merge.merge(other.vault, since: base, taking: choice.taken)
     let content = try other.vault.mergeBase(merge.key, from: base)
     bases.note(content, other.head.vector, by: changes.isEmpty ? nil : merge.commit())
     return changes
@@ -103,22 +106,22 @@ extension SyncRound {
 
   /// Reports the merges of heads, and whether a put would follow.
   func rehearse(
-    _ heads: [Found], _ newest: [Found], into vault: borrowing UnlockedVault, _ known: Bases, _ next: UInt64,
+    _ heads: [Found], over there: There, into vault: borrowing UnlockedVault, _ known: Bases, _ next: UInt64,
     _ report: inout SyncReport
   ) throws(StoreError) {
     let own = try SyncMachine.key(of: known.machine, in: vault)
     let key = if let own { own } else { MergeKey(try SyncMachine.newKey()) }
-    let others = try heads.map { (head) throws(StoreError) in try open(head, by: vault, nil) }
+    let others = try heads.map { (head) throws(StoreError) in try open(head, there.choice, by: vault, nil) }
     var bases = known, told = report
     let item = own == nil ? try SyncMachine.making(known.machine, named: options.machine) : nil
     try vault.rehearseHeads(key, keptUntil: options.keptUntil) { (heads) throws(StoreError) in
       if let item { try heads.apply(item) }
       for other in others {
-        let changes = try merge(other, into: &heads, &bases)
+        let changes = try merge(other, there.choice, into: &heads, &bases)
         told.taken.append(SyncReport.Taken(other.head, by: other.machine, changes))
       }
       let content = try heads.content(from: bases.newest)
-      if try !isPut(heads.rows, content, newest) { told.put = next }
+      if try !isPut(heads.rows, content, there.newest) { told.put = next }
     }
     report = told
   }

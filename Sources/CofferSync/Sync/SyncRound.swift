@@ -38,8 +38,9 @@ struct SyncRound {
   /// A head that lies there, with its verified state.
   struct Found {
     let head: Head
-    let key: EpochMark
-    let state: VaultState
+    let outline: HeadVault.Outline
+    var key: EpochMark { outline.key }
+    var state: VaultState { outline.state }
     let vector: VersionVector
     /// The machine that put it.
     let machine: ReplicaID
@@ -49,14 +50,16 @@ struct SyncRound {
   struct There {
     let listing: PieceListing
     let memory: SyncRecord?
-    let heads: [Found]
+    let choice: Choice
+    var heads: [Found] { choice.heads }
     /// Those that no other one dominates, the newest last.
     let newest: [Found]
     /// What all of them have.
     let joint: VersionVector
 
-    init(_ listing: PieceListing, _ memory: SyncRecord?, _ heads: [Found], _ joint: VersionVector) {
-      (self.listing, self.memory, self.heads, self.joint) = (listing, memory, heads, joint)
+    init(_ listing: PieceListing, _ memory: SyncRecord?, _ choice: Choice, _ joint: VersionVector) {
+      (self.listing, self.memory, self.choice, self.joint) = (listing, memory, choice, joint)
+      let heads = choice.heads
       newest = heads.filter { head in !heads.contains { $0.vector.dominates(head.vector) } }
         .sorted { ($0.state.generation, $0.head.name.description) < ($1.state.generation, $1.head.name.description) }
     }
@@ -72,7 +75,7 @@ struct SyncRound {
   }
 
   /// Nil if another machine put a head meanwhile.
-  func run(_ vault: borrowing UnlockedVault) throws(StoreError) -> SyncReport? {
+  func run(_ vault: borrowing UnlockedVault, _ secrets: HeadSecrets) throws(StoreError) -> SyncReport? {
     let listing = try carrier.heads()
     var memory = try SyncRecord.read(salt, remote, in: pins)
     var report = SyncReport(remote: remote)
@@ -87,30 +90,36 @@ struct SyncRound {
       report.items = Int(clamping: known.items)
       return report
     }
-    let heads = try found(listing.heads, by: vault, &report)
-    let there = try There(listing, memory, heads, joint(heads, memory))
+    let choice = try choose(found(listing.heads, secrets, by: vault, &report), secrets, by: vault)
+    report.passedOver += choice.passedOver
+    var joint = try joint(choice.heads, memory)
+    // Nobody reads heads under a former key. This vault has what was seen in them.
+    if let memory, memory.key != choice.key || options.takesKey != nil { joint.join(memory.seen) }
+    let there = There(listing, memory, choice, joint)
     var bases = try Bases.read(salt, in: pins, for: vault)
     guard !bases.isForeign(there.joint) else { throw forked("this machine's last put there is none that it made") }
     if let memory, !options.accepts, let lost = memory.seen.lacking(in: there.joint).first {
       throw rolledBack(try missing(lost, memory.seen, in: vault))
     }
-    let new = there.newest.filter { !$0.vector.isCovered(by: bases.known) }
+    let new = there.newest.filter { !$0.vector.isCovered(by: bases.known) || $0.key != choice.own }
     let known = listing.heads.map(\.generation) + there.joint.marks.values.map(\.generation) + [bases.lastPut]
     let own = PinRecord.Mark(generation: (known.max() ?? 0) + 1, commit: .random())
     guard !options.isTrial else {
-      try rehearse(new, there.newest, into: vault, bases, own.generation, &report)
+      try rehearse(new, over: there, into: vault, bases, own.generation, &report)
       return report
     }
     let key = try key(of: bases.machine, in: vault)
     let last = try last(memory, bases)
-    for head in new { try take(head, into: vault, last, key, &bases, &report) }
-    return try put(own, of: vault, over: there, key, &bases, &report)
+    for head in new { try take(head, choice, into: vault, last, key, &bases, &report) }
+    guard let done = try put(own, of: vault, over: there, key, &bases, &report) else { return nil }
+    try remove(choice.refused, beside: bases.known)
+    return done
   }
 
   // MARK: The heads there
 
   func found(
-    _ names: [HeadName], by vault: borrowing UnlockedVault, _ report: inout SyncReport
+    _ names: [HeadName], _ secrets: HeadSecrets, by vault: borrowing UnlockedVault, _ report: inout SyncReport
   ) throws(StoreError) -> [Found] {
     // Each costs a header's decryption: 1 024 of them take a second.
     guard names.count <= Self.mostHeads else {
@@ -123,9 +132,9 @@ struct SyncRound {
     for name in names {
       guard let bytes = try folder.read(.head(name)) else { throw incomplete("a head is missing there") }
       let head = try Head(bytes, named: name, at: remote)
-      let rows = SealedPieces(head, at: remote) { (_) throws(StoreError) in [] }
+      let rows = header(head)
       let outline: HeadVault.Outline
-      do throws(StoreError) { outline = try HeadVault.outline(of: rows, by: vault) } catch {
+      do throws(StoreError) { outline = try secrets.outline(of: rows, by: vault) } catch {
         guard error.kind == .rolledBack else { throw error }
         report.passedOver += 1
         continue
@@ -134,7 +143,7 @@ struct SyncRound {
       guard let own = outline.state.replicas.first(where: { $0.commit == outline.state.commit }) else {
         throw StoreError(.damaged, "a head there is of no machine", place: remote, cure: "begin the remote anew")
       }
-      found.append(Found(head: head, key: outline.key, state: outline.state, vector: vector, machine: own.id))
+      found.append(Found(head: head, outline: outline, vector: vector, machine: own.id))
     }
     return found
   }

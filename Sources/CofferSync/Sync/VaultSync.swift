@@ -38,14 +38,22 @@ public struct VaultSync: Sendable {
   /// Joins the heads at the remote with `vault`, and puts the result there. After an error nothing has changed; if the put
   /// failed, the heads are taken.
   ///
+  /// A later key that another machine gave the vault is followed, if it comes from the one here.
+  ///
+  /// - Parameter credentials: another secret, where the one that opened `vault` does not open what lies there, as after a
+  ///   change of the passphrase on another machine.
   /// - Throws: `StoreError` `.rolledBack` for a remote that lacks a put that this machine has seen, `.forked` for two puts of
-  ///   one machine and one generation, and for a key of another history, `.replaced` for another vault, `.unreachable` for a
-  ///   remote that cannot be reached or is not whole yet, `.busy` if others were always faster, `.tampered`, `.damaged`,
-  ///   `.noSpace`; the errors of reading and writing the vault.
-  public func run(_ vault: borrowing UnlockedVault, _ options: SyncOptions) throws(StoreError) -> SyncReport {
-    try withTurn(vault.id) { () throws(StoreError) in
+  ///   one machine and one generation, and for a key of another history, `.locked` if no given secret opens a later key,
+  ///   `.conflict` for a slot that got two new secrets, `.replaced` for another vault, `.unreachable` for a remote that cannot
+  ///   be reached or is not whole yet, `.busy` if others were always faster, `.tampered`, `.damaged`, `.noSpace`; the errors of
+  ///   reading and writing the vault.
+  public func run(
+    _ vault: borrowing UnlockedVault, _ options: SyncOptions, with credentials: consuming Credentials? = nil
+  ) throws(StoreError) -> SyncReport {
+    let secrets = HeadSecrets(credentials)
+    return try withTurn(vault.id) { () throws(StoreError) in
       for _ in 0..<Self.mostRaces {
-        if let report = try round(of: vault.id, options).run(vault) { return report }
+        if let report = try round(of: vault.id, options).run(vault, secrets) { return report }
       }
       throw StoreError(
         .busy, "other machines put something \(Self.mostRaces) times meanwhile", place: remote, cure: "try again; all was taken")
@@ -62,6 +70,20 @@ public struct VaultSync: Sendable {
     return try withTurn(vault.id) { () throws(StoreError) in
       let state = try HeadVault.state(of: vault)
       return try round(of: vault.id, SyncOptions(machine: "")).isInStep(state)
+    }
+  }
+
+  /// For a look at a remote whose vault is not known yet.
+  private static let nobody = VaultID(bytes: [UInt8](repeating: 0, count: 16))
+
+  /// The vault at the remote, as its newest head tells it: its id, and the slots that open it. Nothing is proven.
+  ///
+  /// - Throws: `StoreError` `.notFound` if nothing lies there, `.unreachable`, `.damaged`.
+  public func stated() throws(StoreError) -> (id: VaultID, slots: [SlotSummary]) {
+    try withTurn(Self.nobody) { () throws(StoreError) in
+      let round = try round(of: Self.nobody, SyncOptions(machine: ""))
+      let stated = try HeadVault.stated(round.newest(round.carrier.heads()))
+      return (stated.vault, stated.slots)
     }
   }
 
@@ -88,11 +110,10 @@ public struct VaultSync: Sendable {
     }
     var options = options
     options.pins = pins
-    let nobody = VaultID(bytes: [UInt8](repeating: 0, count: 16))
-    let turn = try SyncTurn.take(of: nobody, in: pins)
-    let first = try round(of: nobody, sync)
+    let turn = try SyncTurn.take(of: Self.nobody, in: pins)
+    let first = try round(of: Self.nobody, sync)
     let listing = try first.carrier.heads()
-    let head = try SyncRound.newest(first, listing, with: credentials, options)
+    let head = try HeadVault.open(first.pieces(of: first.newest(listing).head), with: credentials, options: options)
     guard let vault = try round(of: head.id, sync).clone(head, listing, to: file, options) else {
       var report = SyncReport(remote: remote)
       (report.items, report.strangers) = (try head.count(ItemQuery()), listing.strangers)
@@ -111,7 +132,7 @@ public struct VaultSync: Sendable {
       let round = try round(of: vault.id, SyncOptions(machine: ""))
       let listing = try round.carrier.heads()
       var report = SyncReport(remote: remote)
-      let heads = try round.found(listing.heads, by: vault, &report)
+      let heads = try round.found(listing.heads, HeadSecrets(nil), by: vault, &report)
       return try round.compact(heads, listing.heads, isAsked: true)
     }
   }

@@ -2,6 +2,7 @@ internal import CofferPlatform
 internal import CofferStorage
 internal import CofferVaultFormat
 internal import CofferVaultRows
+internal import FoundationEssentials
 
 /// An opened header with a proven key, and everything needed for the next header. The rest of its vault may be gone.
 struct KnownHeader: ~Copyable {
@@ -24,6 +25,8 @@ struct KnownHeader: ~Copyable {
     self.digest = digest
     self.place = place
   }
+
+  var rotated: Date { Milliseconds.date(body.rotated) }
 
   func summaries(inUse: SlotID?) -> [VaultStatus.Slot] {
     zip(header.slots, body.labels).map { VaultStatus.Slot(summary: $0.summary, label: $1, isInUse: $0.id == inUse) }
@@ -78,10 +81,11 @@ extension KnownHeader {
     let slots = try StoredParts.checked(place) { () throws(FormatError) in
       try nextSlots(after: header, body, plan, key: key, nextKeys)
     }
-    try SlotLimits.check(slots.map(\.slot.frame), labels: slots.map(\.label), place)
+    let labels = slots.map(\.label)
+    try SlotLimits.check(slots.map(\.slot.frame), labels: labels, place)
     return try StoredParts.checked(place) { () throws(FormatError) in
       let next = try HeaderBody(
-        created: body.created, rotated: rotated, floor: plan.floor ?? body.floor, labels: slots.map(\.label)
+        created: body.created, rotated: rotated, floor: plan.floor ?? body.floor, labels: labels
       ) { (index, out) throws(FormatError) in
         if let before = slots[index].before {
           body.withMix(before) { out.copyMemory(from: $0) }
@@ -89,10 +93,46 @@ extension KnownHeader {
           plan.writeAddedMix(to: out)
         }
       }
-      let isLast = nextKeys.epochMark.epoch != header.epoch
-      return try header.withNextLineage(keys, isLast: isLast) { (lineage) throws(FormatError) in
-        try VaultHeader(slots: slots.map(\.slot), body: next, keys: nextKeys, lineage: lineage)
+      return try header.followed(by: slots.map(\.slot), next, keys, nextKeys)
+    }
+  }
+
+  /// A slot of one of two headers, with its label in a joint one.
+  struct Joint {
+    let place: Int
+    let isOurs: Bool
+    let label: String
+  }
+
+  /// The header after that of `theirs` with slots of both. A slot that is sealed another key gets that of `nextKeys`.
+  ///
+  /// - Parameter slots: ascending by id.
+  static func joint(
+    _ slots: [Joint], _ ours: VerifiedView, _ theirs: VerifiedView, key: borrowing VaultKey, _ nextKeys: borrowing Subkeys,
+    rotated: UInt64
+  ) throws(StoreError) -> VaultHeader {
+    let place = ours.place
+    let labels = slots.map(\.label)
+    let sealed = try StoredParts.checked(place) { () throws(FormatError) in
+      try slots.map { (slot) throws(FormatError) in
+        let side = slot.isOurs ? ours : theirs
+        let found = side.header.slots[slot.place]
+        guard side.keys.epochMark != nextKeys.epochMark else { return found }
+        return try side.headerBody.withMix(slot.place) { (mix) throws(FormatError) in
+          try found.resealed(key, epoch: nextKeys.epochMark.epoch, place: side.header.place, mix: mix)
+        }
       }
+    }
+    try SlotLimits.check(sealed.map(\.frame), labels: labels, place)
+    return try StoredParts.checked(place) { () throws(FormatError) in
+      let next = try HeaderBody(
+        created: theirs.headerBody.created, rotated: rotated, floor: .max(ours.headerBody.floor, theirs.headerBody.floor),
+        labels: labels
+      ) { (index, out) throws(FormatError) in
+        let slot = slots[index]
+        (slot.isOurs ? ours : theirs).headerBody.withMix(slot.place) { out.copyMemory(from: $0) }
+      }
+      return try theirs.header.followed(by: sealed, next, theirs.keys, nextKeys)
     }
   }
 
@@ -128,6 +168,17 @@ extension KnownHeader {
     case .none: break
     }
     return slots.sorted { $0.slot.id < $1.slot.id }
+  }
+}
+
+extension VaultHeader {
+  /// The header after this one, which lists this one's epoch if that ends.
+  fileprivate func followed(
+    by slots: [SealedSlot], _ body: borrowing HeaderBody, _ keys: borrowing Subkeys, _ nextKeys: borrowing Subkeys
+  ) throws(FormatError) -> VaultHeader {
+    try withNextLineage(keys, isLast: nextKeys.epochMark.epoch != epoch) { (lineage) throws(FormatError) in
+      try VaultHeader(slots: slots, body: body, keys: nextKeys, lineage: lineage)
+    }
   }
 }
 

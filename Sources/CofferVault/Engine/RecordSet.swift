@@ -56,6 +56,13 @@ struct RecordSet {
   }
 }
 
+extension SealedRecord {
+  /// A copy of a lent row.
+  init(_ row: RecordRow) {
+    self.init(index: row.index, id: row.id, meta: Array(row.meta), value: row.value.map { Array($0) })
+  }
+}
+
 extension OpenRecord {
   borrowing func sealed(as meta: RecordMeta, keys: borrowing Subkeys) throws(FormatError) -> SealedRecord {
     switch value {

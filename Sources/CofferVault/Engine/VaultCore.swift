@@ -39,11 +39,7 @@ final class VaultCore: Sendable {
     about name: ItemName? = nil, with companion: (any CompanionWrites)? = nil,
     _ body: (OpenVault, inout Change) throws(StoreError) -> Result
   ) throws(StoreError) -> Result {
-    // A commit waits for the disk.
-    try Waiting.refuse(at: place.description)
-    let timing = Measure.begin(.vaultCommit)
-    defer { timing?.end() }
-    return try run { (vault) throws(StoreError) in
+    try committing { (vault) throws(StoreError) in
       if let name { try vault.items.announce(name, writing: true) }
       if let companion {
         vault.view.database.accompany(with: companion)
@@ -53,6 +49,15 @@ final class VaultCore: Sendable {
       }
       return try vault.write(body)
     }
+  }
+
+  /// Runs `body`, which makes one commit.
+  func committing<Result: Sendable>(_ body: (OpenVault) throws(StoreError) -> Result) throws(StoreError) -> Result {
+    // A commit waits for the disk.
+    try Waiting.refuse(at: place.description)
+    let timing = Measure.begin(.vaultCommit)
+    defer { timing?.end() }
+    return try run(body)
   }
 
   func rehearse(_ body: (OpenVault, inout Change) throws(StoreError) -> Void) throws(StoreError) {

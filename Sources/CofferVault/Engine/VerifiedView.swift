@@ -30,7 +30,7 @@ final class VerifiedView {
   private(set) var isOver = false
 
   /// Keys that the vault's key must descend from, besides this machine's pin and the held key.
-  private let anchors: [Anchor]
+  private var anchors: [Anchor]
   /// A cache for ``check(_:)``, because an agent's clients ask with each request.
   private var proven: (header: Digest32, invitations: Set<Invitation>) = (.zero, [])
   /// Enough for eight clients with the maximum number of invitations.
@@ -133,7 +133,7 @@ final class VerifiedView {
       throw StoredParts.putBack(
         .rolledBack, "the header of key epoch \(next.epoch) is where \(held.epoch) was read before", place)
     }
-    let known = anchors + [Anchor(vault: header.vault, key: held, source: .heldKey)] + (pins?.anchor.map { [$0] } ?? [])
+    let known = lineAnchors
     do throws(StoreError) {
       if next.epoch == held.epoch { try take(next, proving: known) } else { try follow(next, proving: known) }
     } catch {
@@ -143,6 +143,14 @@ final class VerifiedView {
     header = next
     headerDigest = digest
   }
+
+  /// All keys that the vault's next one must descend from.
+  var lineAnchors: [Anchor] {
+    anchors + [Anchor(vault: header.vault, key: keys.epochMark, source: .heldKey)] + (pins?.anchor.map { [$0] } ?? [])
+  }
+
+  /// Those that a person's choice between two lines does not decide about.
+  var invitedAnchors: [Anchor] { anchors.filter { $0.source == .invitation } }
 
   /// Checks that the key descends from each of `invitations` and all known anchors. Skips an anchor too old to be proven if
   /// a later one holds. The held key proves nothing of itself and is left out.
@@ -309,6 +317,15 @@ final class VerifiedView {
 
   func bringSlotUp() throws(StoreError) {
     if slot.epoch != header.epoch { try slot.reopen(in: header, place: place.description) }
+  }
+
+  /// Follows a committed header by `found`, which opens it. One that it does not open is left to the next reading.
+  ///
+  /// - Parameter anew: whether the key is of another line, which only invitations are asked about.
+  func take(_ found: borrowing OpenSlot, anew: Bool) throws(StoreError) {
+    guard let opened = try found.copied(in: header) else { return }
+    if anew { anchors = invitedAnchors + (opened.anchor.map { [$0] } ?? []) }
+    slot = opened
   }
 
   /// - Parameter replacement: the replacement of the slot that unlocked the vault, if any.

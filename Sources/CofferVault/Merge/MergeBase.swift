@@ -11,9 +11,10 @@ package final class MergeKey: Sendable {
   package init(_ bytes: consuming SecretBytes) { self.bytes = bytes }
 }
 
-/// The content of a vault on which two machines agreed, as keyed digests: enough to see which side changed a record since.
+/// The content of a vault on which two machines agreed, as keyed digests: enough to see which side changed a record or a slot
+/// since.
 package struct MergeBase: Sendable, Equatable {
-  /// One row: of which record, and with which content and form.
+  /// One row: of which record, and with which content and form. Of a slot: its id, its secret and its label.
   struct Row: Hashable, Sendable {
     let line: RecordDigest, write: RecordDigest, form: RecordDigest
   }
@@ -37,14 +38,16 @@ package struct MergeBase: Sendable, Equatable {
 
   static let pairs = DigestTree.buckets / 2
   private static let part = "base of a merge"
-  private static let magic: StaticString = "COFFERB1"
-  private static let headBytes = 8 + 8 + 32
+  private static let magic: StaticString = "COFFERB2"
+  private static let headBytes = 8 + 8 + 32 + 2
   private static let pairBytes = 2 + 2 * 32 + 4
   private static let keptBytes = 2 * 32 + 3 * 8
   private static let rowBytes = 3 * 16
 
   /// The vault's key of that time. Another key spreads the records over other buckets.
   package let mark: EpochMark
+  /// Ascending by the slots' ids.
+  let slots: [Row]
   /// Those with records, by number.
   private(set) var pairs: [Int: Pair] = [:]
 
@@ -52,6 +55,7 @@ package struct MergeBase: Sendable, Equatable {
   init(of items: ItemTable, _ key: MergeKey, from previous: MergeBase?, _ change: inout Change) throws(StoreError) {
     let view = items.view
     mark = view.keys.epochMark
+    slots = zip(view.header.slots, view.headerBody.labels).map { Row($0, label: $1, key) }
     var changed: [Int] = []
     for pair in 0..<Self.pairs {
       let digests = items.records.digests(ofPair: pair, change)
@@ -93,19 +97,21 @@ package struct MergeBase: Sendable, Equatable {
   /// Set in the number of a pair with rows that stay on this machine.
   private static let hasKept: UInt16 = 1 << 14
 
-  /// The mark of the key, then each pair ascending: its number, two digests, the same and the counts of the rows that stay
-  /// here, if there are any, the number of rows, and the rows.
+  /// The mark of the key, the number of slots and a row of each, then each pair ascending: its number, two digests, the same
+  /// and the counts of the rows that stay here, if there are any, the number of rows, and the rows.
   ///
   /// - Parameter newer: a base that the reader has; only the numbers of its pairs are written again.
   package func encoded(after newer: MergeBase? = nil) -> [UInt8] {
     let same = newer.flatMap { $0.mark == mark ? $0.pairs : nil } ?? [:]
-    let size = pairs.reduce(Self.headBytes) { size, pair in
+    let size = pairs.reduce(Self.headBytes + slots.count * Self.rowBytes) { size, pair in
       size + (same[pair.key] == pair.value ? 2 : Self.pairBytes(of: pair.value))
     }
     return ByteWriter.bytes(size) { out in
       out.write(Self.magic)
       out.write(mark.epoch)
       out.write(mark.mark)
+      out.write(UInt16(truncatingIfNeeded: slots.count))
+      for slot in slots { slot.write(to: &out) }
       for (number, pair) in pairs.sorted(by: { $0.key < $1.key }) {
         guard same[number] != pair else {
           out.write(UInt16(number) | Self.isSame)
@@ -118,7 +124,7 @@ package struct MergeBase: Sendable, Equatable {
           for count in [kept.counts.records, kept.counts.items, kept.counts.fields] { out.write(count) }
         }
         out.write(UInt32(pair.rows.count))
-        for row in pair.rows { for digest in [row.line, row.write, row.form] { out.write(digest) } }
+        for row in pair.rows { row.write(to: &out) }
       }
     }
   }
@@ -139,6 +145,7 @@ package struct MergeBase: Sendable, Equatable {
   private init(from reader: inout ByteReader, after newer: MergeBase?) throws(FormatError) {
     try reader.expect(Self.magic)
     mark = EpochMark(epoch: try reader.counter("epoch"), mark: try reader.block32())
+    slots = try Self.rows(Int(try reader.number(UInt16.self)), from: &reader)
     var last = -1
     while reader.remaining > 0 {
       let found = try reader.number(UInt16.self)
@@ -158,17 +165,31 @@ package struct MergeBase: Sendable, Equatable {
         kept = Kept(
           digests: [try reader.block32(), try reader.block32()], counts: try RecordCounts(from: &reader))
       }
-      let count = Int(try reader.number(UInt32.self))
-      // Before any memory is taken for them.
-      guard count <= reader.remaining / Self.rowBytes else { throw reader.damaged("it has fewer rows than it says") }
-      var rows: [Row] = []
-      rows.reserveCapacity(count)
-      for _ in 0..<count {
-        rows.append(Row(line: try reader.block16(), write: try reader.block16(), form: try reader.block16()))
-      }
+      let rows = try Self.rows(Int(try reader.number(UInt32.self)), from: &reader)
       pairs[number] = Pair(digests: digests, rows: rows, kept: kept)
     }
   }
+
+  private static func rows(_ count: Int, from reader: inout ByteReader) throws(FormatError) -> [Row] {
+    // Before any memory is taken for them.
+    guard count <= reader.remaining / rowBytes else { throw reader.damaged("it has fewer rows than it says") }
+    var rows: [Row] = []
+    rows.reserveCapacity(count)
+    for _ in 0..<count {
+      rows.append(Row(line: try reader.block16(), write: try reader.block16(), form: try reader.block16()))
+    }
+    return rows
+  }
+}
+
+extension MergeBase.Row {
+  init(_ slot: SealedSlot, label: String, _ key: MergeKey) {
+    self.init(
+      line: SealedSlot.digest(of: slot.id, key.bytes), write: slot.secretDigest(key.bytes),
+      form: SealedSlot.digest(ofLabel: label, key.bytes))
+  }
+
+  fileprivate func write(to out: inout ByteWriter) { for digest in [line, write, form] { out.write(digest) } }
 }
 
 extension MergeBase.Row {

@@ -1,7 +1,7 @@
 internal import CofferVaultFormat
 
 /// The effects of a merge, made or planned. Omits the fields of a new or deleted item.
-public struct MergeReport: Sendable, Equatable {
+public struct MergeReport: Sendable, Equatable, Codable {
   /// New here, in the order of the other vault.
   public internal(set) var added: [ItemName] = []
   /// Newer there, by a writer who knew this vault's version.
@@ -26,11 +26,13 @@ public struct MergeReport: Sendable, Equatable {
   public internal(set) var aligned = 0
   /// Items and fields, also deleted ones, that keep their content and gain previous or deleted ones of the other vault.
   public internal(set) var joined: [ItemName] = []
+  /// Slots that a head of another machine changed here; none for any other copy.
+  public internal(set) var slots: [SlotChange] = []
   /// Whether the vault does not change.
   public internal(set) var isEmpty = true
 
   /// An item or field whose content in each vault is unknown to the other.
-  public struct Conflict: Sendable, Equatable {
+  public struct Conflict: Sendable, Equatable, Codable {
     /// Its name here.
     public let name: ItemName
     /// The vault whose content it now has.
@@ -39,7 +41,7 @@ public struct MergeReport: Sendable, Equatable {
     public internal(set) var kept: UInt64?
 
     /// A vault of a merge.
-    public enum Winner: String, Sendable, CaseIterable {
+    public enum Winner: String, Sendable, CaseIterable, Codable {
       /// The vault that takes over items.
       case this
       /// The vault whose items are taken over.
@@ -48,7 +50,7 @@ public struct MergeReport: Sendable, Equatable {
   }
 
   /// An item or field with a new or differing name.
-  public struct Renamed: Sendable, Equatable {
+  public struct Renamed: Sendable, Equatable, Codable {
     /// Its name before, or in the other vault.
     public let from: ItemName
     /// Its name now.
@@ -56,7 +58,7 @@ public struct MergeReport: Sendable, Equatable {
   }
 
   /// An item or field that is not merged.
-  public struct LeftOut: Sendable, Equatable {
+  public struct LeftOut: Sendable, Equatable, Codable {
     /// Its name in the other vault.
     public let name: ItemName
     /// The reason.
@@ -64,7 +66,7 @@ public struct MergeReport: Sendable, Equatable {
   }
 
   /// Why an item or field is left out.
-  public enum Reason: String, Sendable, CaseIterable {
+  public enum Reason: String, Sendable, CaseIterable, Codable {
     /// It is a login or ends with a session, and so belongs to the place where it was made.
     case login
     /// It has no value in one of the vaults.

@@ -58,9 +58,7 @@ struct MergeSource {
   /// The same with its row in memory, for use after its removal.
   func lifted(_ change: borrowing Change) throws(StoreError) -> MergeSource {
     var lifted = self
-    lifted.row = try items.view.withRow(index, id(change), in: table, .all) { (row) throws(StoreError) in
-      SealedRecord(index: row.index, id: row.id, meta: Array(row.meta), value: row.value.map { Array($0) })
-    }
+    lifted.row = try items.view.withRow(index, id(change), in: table, .all) { SealedRecord($0) }
     return lifted
   }
 }

@@ -9,7 +9,7 @@ internal import CofferStorage
 /// try vault.set(password, for: account)
 /// try vault.set(pin, for: account.field(named: "pin"))
 /// ```
-public struct ItemName: Sendable, Hashable, Comparable, CustomStringConvertible {
+public struct ItemName: Sendable, Hashable, Comparable, Codable, CustomStringConvertible {
   /// The service of the secret: a host, a URL, an app's domain.
   public let service: String
   /// The owner of the secret; may be empty.

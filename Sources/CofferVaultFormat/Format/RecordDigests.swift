@@ -54,7 +54,39 @@ extension RecordMeta {
   }
 }
 
+extension SealedSlot {
+  package static func digest(of id: SlotID, _ key: borrowing SecretBytes) -> RecordDigest {
+    key.withUnsafeBytes { key in KeyedHash.block(key, .syncSlot, salt: VaultSalt.zero) { $0.update(id) } }
+  }
+
+  /// Of all but the box with the vault's key, which each rotation makes anew.
+  package func secretDigest(_ key: borrowing SecretBytes) -> RecordDigest {
+    let secret = ByteWriter.bytes(SlotFrame.count) { frame.write(to: &$0) } + (own?.bytes ?? [])
+    return secret.span.bytes.withUnsafeBytes { secret in
+      key.withUnsafeBytes { key in
+        KeyedHash.block(key, .syncSecret, salt: VaultSalt.zero) { $0.update(prefixed: secret) }
+      }
+    }
+  }
+
+  package static func digest(ofLabel label: String, _ key: borrowing SecretBytes) -> RecordDigest {
+    key.withUnsafeBytes { key in KeyedHash.block(key, .syncLabel, salt: VaultSalt.zero) { $0.update(prefixed: label) } }
+  }
+
+  /// Whether one secret opens both slots alike.
+  package func hasSecret(of other: SealedSlot) -> Bool { frame == other.frame && own == other.own }
+
+  /// Of two slots with one key pair, the one that costs more to guess; of equal ones the same on all machines.
+  package func isStronger(than other: SealedSlot) -> Bool {
+    guard frame.cost == other.frame.cost else { return other.frame.cost.isBelow(frame.cost) }
+    return (own?.bytes ?? []).lexicographicallyPrecedes(other.own?.bytes ?? [])
+  }
+}
+
 extension Label {
+  fileprivate static let syncSlot = Label("sync slot")
+  fileprivate static let syncSecret = Label("sync secret")
+  fileprivate static let syncLabel = Label("sync label")
   fileprivate static let syncLine = Label("sync line")
   fileprivate static let syncWrite = Label("sync write")
   fileprivate static let syncForm = Label("sync form")

@@ -11,7 +11,7 @@ package struct SlotFrame: Hashable, Sendable {
 
   static let count = 16 + 1 + 1 + 4 + 4 + 16 + 32
 
-  var cost: PassphraseCost { PassphraseCost(passes: passes, mebibytes: mebibytes) }
+  package var cost: PassphraseCost { PassphraseCost(passes: passes, mebibytes: mebibytes) }
 
   func write(to out: inout ByteWriter) {
     out.write(id)

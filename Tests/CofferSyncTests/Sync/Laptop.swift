@@ -19,6 +19,8 @@ final class Laptop {
   /// This machine's clock for remotes, in whole seconds.
   var now = Date(timeIntervalSince1970: Date().timeIntervalSince1970.rounded())
   var file: FilePath { folder.path.appending("v") }
+  /// What opens the vault here.
+  var credentials: () throws -> Credentials = PutVault.credentials
 
   private init(_ name: String, _ remote: String) throws {
     (self.name, self.remote) = (name, remote)
@@ -35,21 +37,26 @@ final class Laptop {
   /// A machine with a copy of this one's vault.
   func another(_ name: String) throws -> Laptop {
     let laptop = try Laptop(name, remote)
+    laptop.credentials = credentials
     _ = try LockedVault.open(.file(file), options: options).backup(to: laptop.file)
     return laptop
   }
 
-  func withVault<Result>(_ body: (borrowing UnlockedVault) throws -> Result) throws -> Result {
-    let vault = try LockedVault.open(.file(file), options: options).unlock(with: PutVault.credentials())
-    return try body(vault)
+  private func unlock() throws -> UnlockedVault {
+    try LockedVault.open(.file(file), options: options).unlock(with: credentials())
   }
 
+  func withVault<Result>(_ body: (borrowing UnlockedVault) throws -> Result) throws -> Result { try body(unlock()) }
+
   @discardableResult
-  func sync(_ edit: (inout SyncOptions) -> Void = { _ in }) throws -> SyncReport {
+  func sync(
+    with others: consuming Credentials? = nil, _ edit: (inout SyncOptions) -> Void = { _ in }
+  ) throws -> SyncReport {
     var options = SyncOptions(machine: name)
     edit(&options)
     let store = try store
-    return try withVault { vault in try store.run(vault, options) }
+    let vault = try unlock()
+    return try store.run(vault, options, with: others)
   }
 
   var store: VaultSync {

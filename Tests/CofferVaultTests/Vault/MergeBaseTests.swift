@@ -146,9 +146,12 @@ import Testing
       #expect(throws: FormatError.self) { try MergeBase(decoding: Array(bytes.prefix(count))) }
     }
     #expect(throws: FormatError.self) { try MergeBase(decoding: bytes + [0]) }
-    var huge = bytes
-    huge.replaceSubrange(114..<118, with: [255, 255, 255, 255])
-    #expect(throws: FormatError.self) { try MergeBase(decoding: huge) }
+    // The number of slots, and that of the first pair's rows, after one slot.
+    for number in [48..<50, 164..<168] {
+      var huge = bytes
+      huge.replaceSubrange(number, with: number.map { _ in 255 })
+      #expect(throws: FormatError.self) { try MergeBase(decoding: huge) }
+    }
     let other = MergeKey(try secret([UInt8](repeating: 9, count: 32)))
     #expect(try machine.vault.mergeBase(other) != base)
   }

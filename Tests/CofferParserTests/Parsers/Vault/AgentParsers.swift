@@ -125,6 +125,10 @@ enum AgentParsers {
       return Rewriting(try frame.arguments { (fields) throws(StoreError) in try fields.read(KeyBlob?.self) }) { try $1.put($0) }
     case .uses:
       return Rewriting(try frame.arguments { (fields) throws(StoreError) in try fields.read(UInt64?.self) }) { try $1.put($0) }
+    case .sync:
+      return Rewriting(try frame.arguments { (fields) throws(StoreError) in try fields.read(SyncRequest?.self) }) {
+        try $1.put($0)
+      }
     }
   }
 
@@ -168,6 +172,9 @@ enum AgentParsers {
       case .put: _ = try pages(&fields) { (fields) throws(StoreError) in try fields.text() }
       case .drop: _ = try pages(&fields) { (fields) throws(StoreError) in try fields.number(UInt64.self) }
       case .uses: _ = try pages(&fields) { (fields) throws(StoreError) in try fields.read(UseEntry.self) }
+      case .sync:
+        let parts = try pages(&fields) { (fields) throws(StoreError) in try fields.plainBytes(limit: 1 << 20) }
+        _ = try [SyncOutcome](json: Array(parts.joined()))
       case .lock, .stop, .commit, .forget, .stage, .rehearse, .allow: return
       }
     }
