@@ -12,11 +12,6 @@ package struct HeadMerge {
   /// Set once the transaction has replaced the header.
   var followed: HeadKey?
 
-  /// Whether an item stays on its machine, and is in no head: a login, or the anchor of a log, whose files are here alone.
-  @Sendable package static func leavesOut(_ item: VaultItem) -> Bool {
-    item.isOfLogin || item.name.service.utf8.starts(with: ItemName.logsOfUses.utf8)
-  }
-
   /// The commit that the transaction makes, if it changes anything.
   package mutating func commit() -> CommitID { change.commitID() }
 
@@ -47,7 +42,7 @@ package struct HeadMerge {
       let slots = try this.joinSlots(theirs, since: base, isTaken: isTaken, &change, &followed)
       let plan = try MergePlan(
         this.vault.items, theirs.items, since: base.map { ($0, this.key) }, keepsDeleted: this.keptUntil != nil,
-        leavingOut: Self.leavesOut, hides: true, &change)
+        leavingOut: MergeBase.leavesOut, hides: true, &change)
       var report = try Merger(plan: plan, keptUntil: this.keptUntil).run(&change)
       report.slots = slots
       report.isEmpty = report.isEmpty && followed === this.followed

@@ -3,23 +3,6 @@ package import CofferVaultFormat
 package import CofferVaultRows
 package import FoundationEssentials
 
-/// One commit of a vault, without a key: each has a state of its own.
-package struct CommittedState: Hashable, Sendable {
-  package let generation: UInt64
-  /// The digest of the sealed state's row.
-  package let digest: Digest32
-
-  package init(generation: UInt64, digest: Digest32) { (self.generation, self.digest) = (generation, digest) }
-
-  /// Reads it within a transaction. Nothing is proven.
-  init(_ rows: any VaultRows) throws(StoreError) {
-    guard let generation = try StoredParts.statedGeneration(rows) else { throw StoredParts.missing("state", rows) }
-    var digest: Digest32?
-    try rows.lendState { (bytes) throws(StoreError) in digest = PlainHash.digest(bytes) }
-    self.init(generation: generation, digest: digest ?? .zero)
-  }
-}
-
 /// A vault in sealed pieces, which only lie at a remote: opened under the keys of the one here, and made from its rows. The
 /// pieces' rows never change, so that no transaction is needed.
 package enum HeadVault {

@@ -7,8 +7,9 @@ internal import SystemPackage
 /// The content that this machine and each of the last heads agreed on, for all remotes of a vault. It lies as `sb-…` in the
 /// folder of the pins, and is believed as they are.
 ///
-/// Another copy of the vault on this machine is another one, with its own. The machine is the replica in the vault's pin. A restore, a repair or an acceptance of another history gives the pin
-/// another one, and so ends the bases: an old backup must not undo the changes of other machines.
+/// The machine is the replica in the vault's pin; another copy of the vault in this home is another one. A restore, a repair or
+/// an acceptance of another history gives the pin another replica, and so ends the bases: an old backup must not undo the
+/// changes of other machines.
 struct Bases {
   struct Base {
     let vector: VersionVector

@@ -128,7 +128,7 @@ package struct SyncRecord: Hashable, Sendable {
     do { names = try FileManager.default.contentsOfDirectory(atPath: folder.string) } catch {
       throw StoreError(.io(EIO), "the folder of pins cannot be listed", place: folder.string, cure: "check it", underlying: error)
     }
-    let files = names.filter { $0.hasPrefix(prefix) && !$0.hasSuffix(SyncTurn.suffix) }
+    let files = names.filter { $0.hasPrefix(prefix) && !$0.hasSuffix(lockEnd) }
     let all = try files.map { (name) throws(StoreError) in try read(folder.appending(name)) }
     return all.compactMap(\.self).filter { $0.vault == vault }.sorted { $0.address < $1.address }
   }
@@ -179,6 +179,11 @@ package struct SyncRecord: Hashable, Sendable {
   static func digits(of address: String, _ vault: VaultSalt? = nil) -> String {
     Hex.text(PlainHash.digest((vault?.bytes ?? []) + address.utf8).bytes.prefix(16))
   }
+
+  private static let lockEnd = ".lock"
+
+  /// The name of the file that two syncs of a vault lock by turns.
+  static func lockName(_ vault: VaultID) -> String { "\(prefix)\(vault)\(lockEnd)" }
 
   private static func name(_ vault: VaultSalt, _ address: String) -> String { prefix + digits(of: address, vault) }
 }

@@ -16,6 +16,8 @@ extension SyncRound {
   /// seen: its machine has what it holds, and puts that again. A group goes if a removed head of more than a day ago
   /// named it, or a day after it was first seen without a head: a machine puts groups before their head.
   ///
+  /// Groups are looked at seldom, as a remote may have many.
+  ///
   /// - Parameters:
   ///   - heads: those under this vault's key.
   ///   - former: those under keys that this one comes from. Others stay.
@@ -31,27 +33,40 @@ extension SyncRound {
       .sorted { $0.state.generation > $1.state.generation }
     for name in dominated.map(\.head.name) + former { garbage.note(.head(name)) }
     let gone = isAsked ? dominated : dominated.dropFirst(Self.leftHeads).filter { garbage.isOld(.head($0.head.name)) }
-    var compaction = SyncCompaction()
     // One under the key of all must lie there first.
     let outdated = vectors.isEmpty ? [] : former.filter { garbage.isOld(.head($0)) }
     let goneNames = Set(gone.map(\.head.name) + outdated)
-    let left = names.filter { !goneNames.contains($0) }
-    var named: Set<Digest32> = []
-    for name in left { named.formUnion(try groups(of: name)) }
-    if isAsked || !goneNames.isEmpty || garbage.hasOldGroups {
-      let unneeded = gone.filter { $0.state.time + Self.day < now }.flatMap { $0.head.groups.map(\.hash) }
-      let there = Set(try carrier.names().names.compactMap { if case .group(let hash) = $0 { hash } else { nil } })
-      let nameless = there.subtracting(named)
-      for hash in nameless { garbage.note(.group(hash)) }
-      let old = nameless.intersection(unneeded).union(nameless.filter { garbage.isOld(.group($0)) })
-      try carrier.remove(goneNames.map { .head($0) } + old.map { .group($0) })
-      (compaction.heads, compaction.groups) = (goneNames.count, old.count)
-      garbage.keep(Set((dominated.map(\.head.name) + former).map { .head($0) } + nameless.subtracting(old).map { .group($0) }))
+    guard isAsked || !goneNames.isEmpty || garbage.hasOldGroups else {
+      try garbage.write()
+      if names.last.map({ $0.generation % UInt64(Self.leftHeads) == 0 }) ?? false { try tidyCache(names) }
+      return SyncCompaction()
     }
-    garbage.forget(goneNames)
+    let there = Set(try carrier.names().names.compactMap { if case .group(let hash) = $0 { hash } else { nil } })
+    // Again, and last: another machine's newest head may name an old group.
+    let left = try carrier.heads().heads.filter { !goneNames.contains($0) }
+    try bring(left.map { .head($0) })
+    let nameless = there.subtracting(try tidyCache(left))
+    for hash in nameless { garbage.note(.group(hash)) }
+    let unneeded = gone.filter { $0.state.time + Self.day < now }.flatMap { $0.head.groups.map(\.hash) }
+    let old = nameless.intersection(unneeded).union(nameless.filter { garbage.isOld(.group($0)) })
+    try carrier.remove(goneNames.map { .head($0) } + old.map { .group($0) })
+    let kept = Set(dominated.map(\.head.name) + former).subtracting(goneNames)
+    garbage.keep(Set(kept.map { .head($0) } + nameless.subtracting(old).map { .group($0) }))
     try garbage.write()
-    try folder.keep(Set(left.map { .head($0) } + named.map { .group($0) }))
+    var compaction = SyncCompaction()
+    (compaction.heads, compaction.groups) = (goneNames.count, old.count)
     return compaction
+  }
+
+  /// Removes all from the cache but some heads and their groups.
+  ///
+  /// - Returns: these groups.
+  @discardableResult
+  private func tidyCache(_ heads: [HeadName]) throws(StoreError) -> Set<Digest32> {
+    var groups: Set<Digest32> = []
+    for name in heads { groups.formUnion(try self.groups(of: name)) }
+    try folder.keep(Set(heads.map { .head($0) } + groups.map { .group($0) }))
+    return groups
   }
 
   private func groups(of name: HeadName) throws(StoreError) -> [Digest32] {
@@ -78,7 +93,6 @@ struct Garbage {
   }
 
   mutating func note(_ name: PieceName) { since[name] = since[name] ?? now }
-  mutating func forget(_ heads: Set<HeadName>) { for name in heads { since[.head(name)] = nil } }
   mutating func keep(_ names: Set<PieceName>) { since = since.filter { names.contains($0.key) } }
 
   func isOld(_ name: PieceName) -> Bool { since[name].map { $0 + SyncRound.day < now } ?? false }

@@ -22,8 +22,9 @@ extension SyncRound {
     /// The name of the machine that put it.
     let machine: String
 
-    init(_ head: Found, _ vault: consuming UnlockedVault) throws(StoreError) {
-      machine = try SyncMachine.name(of: head.machine, in: vault) ?? head.machine.description
+    /// - Parameter name: that of the machine, if this vault knows it.
+    init(_ head: Found, _ vault: consuming UnlockedVault, _ name: String?) throws(StoreError) {
+      machine = if let name { name } else { try SyncMachine.name(of: head.machine, in: vault) ?? head.machine.description }
       self.head = head
       self.vault = vault
     }
@@ -32,9 +33,9 @@ extension SyncRound {
   private func open(
     _ head: Found, _ choice: Choice, by vault: borrowing UnlockedVault, _ last: Last?
   ) throws(StoreError) -> Other {
-    let digests = last.map { $0.content.mark == head.key ? $0.digests(in: head.head) : [:] }
-    let pieces = try pieces(of: head.head, digests ?? [:])
-    return try Other(head, HeadVault.open(pieces, by: vault, with: choice.secrets.slot, taking: choice.taken))
+    let pieces = try pieces(of: head.head, after: last?.content.mark == head.key ? last : nil)
+    let opened = try HeadVault.open(pieces, by: vault, with: choice.secrets.slot, taking: choice.taken)
+    return try Other(head, opened, SyncMachine.name(of: head.machine, in: vault))
   }
 
   /// The head of the last sync, and its content.
@@ -65,16 +66,14 @@ extension SyncRound {
     return Last(head: try Head(bytes, named: name, at: remote), content: content)
   }
 
-  /// Brings the groups that are not in the cache.
-  ///
-  /// - Parameter digests: those that are known.
-  func pieces(of head: Head, _ digests: [Int: Digest32] = [:]) throws(StoreError) -> SealedPieces {
-    try bring(head.groups.map { .group($0.hash) })
-    let (folder, remote) = (folder, remote)
-    return SealedPieces(head, at: remote, digests: digests) { (hash) throws(StoreError) in
-      guard let bytes = try folder.read(.group(hash)) else {
-        throw StoreError(.unreachable, "a file is missing there", place: remote, cure: "try again later")
-      }
+  /// Brings the groups at once that `last` has not: they are in the cache, or else brought when they are read.
+  func pieces(of head: Head, after last: Last? = nil) throws(StoreError) -> SealedPieces {
+    let known = Set(last?.head.groups.map(\.hash) ?? [])
+    try bring(head.groups.filter { !known.contains($0.hash) }.map { .group($0.hash) })
+    return SealedPieces(head, at: remote, digests: last?.digests(in: head) ?? [:]) { [self] (hash) throws(StoreError) in
+      if let bytes = try folder.read(.group(hash)) { return bytes }
+      try bring([.group(hash)])
+      guard let bytes = try folder.read(.group(hash)) else { throw incomplete("a file is missing there") }
       return bytes
     }
   }

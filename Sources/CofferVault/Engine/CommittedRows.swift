@@ -1,7 +1,23 @@
 package import CofferPlatform
-internal import CofferStorage
 package import CofferVaultFormat
 package import CofferVaultRows
+
+/// One commit of a vault, without a key: each has a state of its own.
+package struct CommittedState: Hashable, Sendable {
+  package let generation: UInt64
+  /// The digest of the sealed state's row.
+  package let digest: Digest32
+
+  package init(generation: UInt64, digest: Digest32) { (self.generation, self.digest) = (generation, digest) }
+
+  /// Reads it within a transaction. Nothing is proven.
+  init(_ rows: any VaultRows) throws(StoreError) {
+    guard let generation = try StoredParts.statedGeneration(rows) else { throw StoredParts.missing("state", rows) }
+    var digest: Digest32?
+    try rows.lendState { (bytes) throws(StoreError) in digest = PlainHash.digest(bytes) }
+    self.init(generation: generation, digest: digest ?? .zero)
+  }
+}
 
 /// The rows of a vault's commit, lent within a read transaction, each checked with the keys before it leaves.
 package struct CommittedRows {
@@ -14,34 +30,13 @@ package struct CommittedRows {
   /// The same without a key.
   package func committed() throws(StoreError) -> CommittedState { try CommittedState(view.database) }
 
-  /// The root that a head of this content has.
-  package func root(of content: MergeBase) -> Digest32 { view.root(of: content) }
-
-  /// The number of items that a head of this content has, but for those of `names`.
-  package func items(of content: MergeBase, without names: [ItemName]) throws(StoreError) -> Int {
-    let items = ItemTable(view: view).whole
-    var count = Int(clamping: counts(of: content).items)
-    for name in names where try items.version(of: name) != .absent { count -= 1 }
-    return count
-  }
-
-  /// The indices of a pair's rows that stay on this machine.
-  private func kept(ofPair pair: Int) throws(StoreError) -> Set<RecordIndex> {
-    var none = Change()
-    let items = ItemTable(view: view)
-    let side = try MergeSide(items, isOurs: true, pairs: [pair], leavingOut: HeadMerge.leavesOut, hides: true, &none)
-    return Set(side.hiddenRows.map(\.index))
-  }
-
-  /// Lends the rows that a head has in a bucket of `rec`, then those of the same bucket of `old`, ascending by index.
+  /// Lends the rows of a bucket of `rec`, then of the same one of `old`, ascending by index, but for those at `kept`.
   ///
-  /// - Parameter content: that of these rows; nil to lend all.
   /// - Throws: ``/CofferPlatform/StoreError/Kind/tampered`` for a row that the key has not sealed: others would refuse it.
   package func forEachRow(
-    ofPair pair: Int, as content: MergeBase? = nil,
+    ofPair pair: Int, without kept: Set<RecordIndex> = [],
     _ body: (RecordTable, _ index: UnsafeRawBufferPointer, borrowing RecordColumns) throws(StoreError) -> Void
   ) throws(StoreError) {
-    let kept = try content?.keepsRows(ofPair: pair) == true ? kept(ofPair: pair) : []
     for table in RecordTable.allCases {
       let bucket = table.buckets.lowerBound + pair
       guard view.tree.digests[bucket] != .zero else { continue }
@@ -75,26 +70,18 @@ package struct CommittedRows {
   /// The bytes of the header, and of a state for a head with these rows and an empty log.
   ///
   /// - Parameters:
-  ///   - content: that of these rows.
+  ///   - root: that of the head's rows.
+  ///   - counts: those of the head's rows.
   ///   - generation: one above those of the heads that it joins.
   ///   - replicas: the last put of each machine, ascending by id, with the head's own entry.
   package func head(
-    of content: MergeBase, generation: UInt64, commit: CommitID, replicas: [VaultState.Replica]
+    root: Digest32, counts: RecordCounts, generation: UInt64, commit: CommitID, replicas: [VaultState.Replica]
   ) throws(StoreError) -> (header: [UInt8], state: [UInt8]) {
     precondition(replicas.contains { $0.generation == generation && $0.commit == commit }, "a head is in its own vector")
     let state = VaultState(
-      generation: generation, commit: commit, root: root(of: content), counts: counts(of: content), time: view.now,
-      logSequence: 0, logHead: .zero, replicas: replicas)
+      generation: generation, commit: commit, root: root, counts: counts, time: view.now, logSequence: 0, logHead: .zero,
+      replicas: replicas)
     return (try header(), state.sealed(epoch: view.header.epoch, header: view.headerDigest, keys: view.keys))
-  }
-
-  /// The counts that a head of this content has.
-  package func counts(of content: MergeBase) -> RecordCounts {
-    var (counts, kept) = (view.state.counts, content.keptCounts)
-    counts.records -= min(counts.records, kept.records)
-    counts.items -= min(counts.items, kept.items)
-    counts.fields -= min(counts.fields, kept.fields)
-    return counts
   }
 }
 

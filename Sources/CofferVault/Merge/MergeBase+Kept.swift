@@ -1,6 +1,7 @@
-internal import CofferPlatform
+package import CofferPlatform
+internal import CofferStorage
 package import CofferVaultFormat
-internal import CofferVaultRows
+package import CofferVaultRows
 
 // Rows that stay on this machine are in no base and in no head: as those lack them everywhere, no merge removes them.
 
@@ -26,6 +27,11 @@ extension MergeBase.Kept {
 }
 
 extension MergeBase {
+  /// Whether an item stays on its machine: a login, or the anchor of a log, whose files are here alone.
+  @Sendable static func leavesOut(_ item: VaultItem) -> Bool {
+    item.isOfLogin || item.name.service.utf8.starts(with: ItemName.logsOfUses.utf8)
+  }
+
   /// The digests that a head of this content has in a pair.
   package func digests(ofPair pair: Int) -> [Digest32] {
     pairs[pair].map { $0.kept?.digests ?? $0.digests } ?? [.zero, .zero]
@@ -53,4 +59,50 @@ extension MergeBase {
 
 extension VerifiedView {
   func root(of content: MergeBase) -> Digest32 { DigestTree(content.digests, keys: keys).root }
+}
+
+extension CommittedRows {
+  /// The root that a head of this content has.
+  package func root(of content: MergeBase) -> Digest32 { view.root(of: content) }
+
+  /// The number of items that a head of this content has, but for those of `names`.
+  package func items(of content: MergeBase, without names: [ItemName]) throws(StoreError) -> Int {
+    let items = ItemTable(view: view).whole
+    var count = Int(clamping: counts(of: content).items)
+    for name in names where try items.version(of: name) != .absent { count -= 1 }
+    return count
+  }
+
+  /// The indices of a pair's rows that stay on this machine.
+  private func kept(ofPair pair: Int) throws(StoreError) -> Set<RecordIndex> {
+    var none = Change()
+    let items = ItemTable(view: view)
+    let side = try MergeSide(items, isOurs: true, pairs: [pair], leavingOut: MergeBase.leavesOut, hides: true, &none)
+    return Set(side.hiddenRows.map(\.index))
+  }
+
+  /// The counts that a head of this content has.
+  package func counts(of content: MergeBase) -> RecordCounts {
+    var (counts, kept) = (view.state.counts, content.keptCounts)
+    counts.records -= min(counts.records, kept.records)
+    counts.items -= min(counts.items, kept.items)
+    counts.fields -= min(counts.fields, kept.fields)
+    return counts
+  }
+
+  /// The parts of a head with this content, whose log is empty: see ``head(root:counts:generation:commit:replicas:)``.
+  package func head(
+    of content: MergeBase, generation: UInt64, commit: CommitID, replicas: [VaultState.Replica]
+  ) throws(StoreError) -> (header: [UInt8], state: [UInt8]) {
+    try head(
+      root: root(of: content), counts: counts(of: content), generation: generation, commit: commit, replicas: replicas)
+  }
+
+  /// Lends the rows of a pair that a head of this content has.
+  package func forEachRow(
+    ofPair pair: Int, as content: MergeBase,
+    _ body: (RecordTable, _ index: UnsafeRawBufferPointer, borrowing RecordColumns) throws(StoreError) -> Void
+  ) throws(StoreError) {
+    try forEachRow(ofPair: pair, without: content.keepsRows(ofPair: pair) ? kept(ofPair: pair) : [], body)
+  }
 }

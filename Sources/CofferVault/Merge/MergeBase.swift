@@ -65,14 +65,14 @@ package struct MergeBase: Sendable, Equatable {
         changed.append(pair)
       }
     }
-    let side = try MergeSide(items, isOurs: true, pairs: changed, leavingOut: HeadMerge.leavesOut, hides: true, &change)
+    let side = try MergeSide(items, isOurs: true, pairs: changed, leavingOut: Self.leavesOut, hides: true, &change)
     let kept = try Kept.find(side.hiddenRows, items, change)
     var rows: [Int: [Row]] = [:]
-    for (id, sources) in side.rows() {
-      for source in sources {
-        let row = try source.row(of: id, key, change)
-        rows[RecordTable.present.bucket(of: source.index), default: []].append(row)
-      }
+    // In the order of a head's groups, each of which is then brought once.
+    let sources = side.rows().flatMap { (id, sources) in sources.map { (id: id, source: $0) } }
+    for (id, source) in sources.sorted(by: { $0.source.index < $1.source.index }) {
+      let row = try source.row(of: id, key, change)
+      rows[RecordTable.present.bucket(of: source.index), default: []].append(row)
     }
     for pair in changed {
       pairs[pair] = Pair(

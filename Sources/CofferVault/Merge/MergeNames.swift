@@ -77,17 +77,8 @@ struct NameClaim {
   private func isListed(before other: NameClaim) -> Bool { name == other.name ? id < other.id : name < other.name }
 }
 
-extension MergePlan {
-  /// The name for a deleted content that comes: with a number if a record that takes no part has its item's.
-  func burialName(_ name: ItemName) throws(StoreError) -> ItemName {
-    guard ours.isHidden(name.item) || ours.isHidden(name) else { return name }
-    let item = try name.item.numbered { (name) throws(StoreError) in try !isTaken(name) }
-    return ItemName(sealed: item.service, item.account, field: name.field)
-  }
-}
-
 extension ItemName {
-  fileprivate func numbered(_ isFree: (ItemName) throws(StoreError) -> Bool) throws(StoreError) -> ItemName {
+  func numbered(_ isFree: (ItemName) throws(StoreError) -> Bool) throws(StoreError) -> ItemName {
     var number = 2
     while true {
       let name = numbered(number)

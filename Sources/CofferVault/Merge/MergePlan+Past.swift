@@ -91,6 +91,13 @@ extension MergePlan {
     }
   }
 
+  /// The name for a deleted content that comes: with a number if a record that takes no part has its item's.
+  func burialName(_ name: ItemName) throws(StoreError) -> ItemName {
+    guard ours.isHidden(name.item) || ours.isHidden(name) else { return name }
+    let item = try name.item.numbered { (name) throws(StoreError) in try !isTaken(name) }
+    return ItemName(sealed: item.service, item.account, field: name.field)
+  }
+
   /// Nil if this vault has all of it, or no room. The beaten content comes last, because it is replaced now.
   func gain(_ burial: MergeBurial, _ change: inout Change) throws(StoreError) -> MergeGain? {
     let (all, own, isPresent) = try versions(of: burial.name, &change)

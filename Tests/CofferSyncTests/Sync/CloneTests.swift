@@ -128,6 +128,28 @@ import Testing
     #expect(try lap.value("ada") == "5")
   }
 
+  @Test func `a second vault of one home is another machine, and both keep their agreements`() throws {
+    let (store, options) = (try desk.store, desk.options)
+    let file = desk.folder.path.appending("second")
+    _ = try store.clone(to: file, with: PutVault.credentials(), options: options, SyncOptions(machine: "second"))
+    func second(_ body: (borrowing UnlockedVault) throws -> Void) throws {
+      let vault = try LockedVault.open(.file(file), options: options).unlock(with: PutVault.credentials())
+      try body(vault)
+      _ = try store.run(vault, SyncOptions(machine: "second"))
+    }
+    try desk.sync()
+    try second { vault in _ = try vault.remove(ItemName(service: "web", account: "ada")) }
+    try desk.set("eve", "eve-0")
+    try desk.sync()
+    try second { _ in }
+    try desk.sync()
+    #expect(try desk.value("ada") == nil, "removed for good, and known")
+    try second { vault in
+      let names = try vault.list().map(\.name.account)
+      #expect(names == ["eve"])
+    }
+  }
+
   @Test func `a recipient needs an invitation`() throws {
     let identity = try Identity.generate()
     let invitation = try desk.withVault { vault in

@@ -1,4 +1,5 @@
 import CofferPlatform
+import CofferStorage
 import CofferTestSupport
 import CofferVault
 import Foundation
@@ -46,6 +47,31 @@ import Testing
       #expect(report.put == nil && report.taken.isEmpty)
     }
     #expect(try FileManager.default.subpathsOfDirectory(atPath: remote).sorted() == before)
+  }
+
+  @Test func `one change puts one group, and another machine reads no other one`() throws {
+    let desk = try Laptop.first("desk", remote)
+    try desk.withVault { vault in
+      _ = try vault.add((0..<300).map { ImportedItem(name: ItemName(sealed: "web", "\($0)"), form: try form("value \($0)")) })
+    }
+    try desk.sync()
+    let lap = try desk.another("lap")
+    try lap.sync()
+    try desk.sync()
+    let before = try FileManager.default.contentsOfDirectory(atPath: remote + "/o")
+    #expect(before.count > 4)
+    try desk.set("7", "changed")
+    try desk.sync()
+    let new = try Set(FileManager.default.contentsOfDirectory(atPath: remote + "/o")).subtracting(before)
+    #expect(new.count == 1)
+    // All groups that the other machine reads are brought now.
+    let cache = SyncRound.cache(of: try RemoteName(remote), in: lap.folder.path.appending("cache")).string + "/pieces/o"
+    for name in try FileManager.default.contentsOfDirectory(atPath: cache) {
+      try FileManager.default.removeItem(atPath: cache + "/" + name)
+    }
+    #expect(try lap.sync().put == nil)
+    #expect(try Set(FileManager.default.contentsOfDirectory(atPath: cache)) == new)
+    #expect(try lap.value("7") == "changed")
   }
 
   @Test func `of two changes of one item, one shows, and the other is a previous version on both machines`() throws {
