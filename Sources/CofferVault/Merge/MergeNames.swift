@@ -75,7 +75,7 @@ struct NameClaim {
 }
 
 extension ItemName {
-  fileprivate func numbered(_ isFree: (ItemName) throws(StoreError) -> Bool) throws(StoreError) -> ItemName {
+  func numbered(_ isFree: (ItemName) throws(StoreError) -> Bool) throws(StoreError) -> ItemName {
     var number = 2
     while true {
       let name = numbered(number)

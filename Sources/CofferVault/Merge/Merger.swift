@@ -38,7 +38,7 @@ struct Merger {
         } catch { throw error.about(key: step.name.description) }
       }
     }
-    for burial in try plan.burials() {
+    for burial in try plan.burials(change) {
       if let gain = try plan.gain(burial, &change) { try bury(gain, burial, &change) }
     }
     return report

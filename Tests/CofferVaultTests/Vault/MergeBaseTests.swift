@@ -112,6 +112,17 @@ import Testing
     #expect(all.reports.allSatisfy { $0.conflicts.isEmpty })
   }
 
+  @Test func `what one machine wrote and deleted stays with the item that a new field of another one keeps`() throws {
+    let all = try machines()
+    try all.machines[0].vault.set(form("a1"), for: ada)
+    try all.machines[0].vault.remove(ada, keptUntil: .distantFuture)
+    try all.machines[1].vault.set(form("1"), for: ada.field(named: "pin"))
+    try all.sync(all.machines[0])
+    try all.settle()
+    try expectSame(all)
+    #expect(try all.machines[2].vault.values(ada) == ["a0", "a1"])
+  }
+
   @Test func `two heads are merged in one transaction`() throws {
     let all = try machines()
     for (number, machine) in all.machines.prefix(2).enumerated() {
