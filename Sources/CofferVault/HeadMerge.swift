@@ -15,9 +15,10 @@ package struct HeadMerge {
   package mutating func commit() -> CommitID { change.commitID() }
 
   /// Takes over what `other` changed since `base`. Where only one side changed a record, its rows stay or come as they are,
-  /// and no clock is asked. Where both did, and where `base` has nothing of a record, the rules of
+  /// and no clock is asked. A side that only lost previous versions, or only gave a number to a name, does not count. Where
+  /// both changed it, and where `base` has nothing of a record, the rules of
   /// ``UnlockedVault/merge(_:keeping:keptUntil:isTrial:acceptingOlderKey:leavingOut:progress:)`` hold, but a change beats a
-  /// deletion, and what one side removed for good does not come back with the other's change.
+  /// deletion. A record or a previous version that one side removed for good does not come back with the other's change.
   ///
   /// - Parameters:
   ///   - other: a head, under this vault's key or another one.

@@ -46,10 +46,7 @@ extension MergePlan {
     case (let own?, let other?): return try claim(own, other, number)
     case (let own?, nil):
       if let since = since(own.id) {
-        guard since == .theirs else {
-          if since == .both { try forget(own.id, ours.deletions.formers[own.index] ?? []) }
-          return NameClaim(own, number, .ours(isConflict: false))
-        }
+        guard since == .theirs else { return NameClaim(own, number, .ours(isConflict: false)) }
         replaced.insert(own.id)
         report.deleted.append(own.name)
         return nil

@@ -23,7 +23,8 @@ struct MergeGain {
 extension MergePlan {
   func line(of record: MergeRecord, in side: MergeSide, _ change: inout Change) throws(StoreError) -> MergeLine {
     let top = side.source(of: record)
-    return MergeLine(top: top, past: try past(of: top.meta(change), side, &change))
+    let past = try past(of: top.meta(change), side, &change)
+    return MergeLine(top: top, past: try kept(past, of: record.id, change))
   }
 
   func line(there record: MergeRecord) throws(StoreError) -> MergeLine {
@@ -76,18 +77,19 @@ extension MergePlan {
       // A field that changed here keeps an item that only the other vault changed.
       guard since(deletion.id) != .ours, !replaced.contains(deletion.id) else { continue }
       var line = deletion.line
-      if isPurged(deletion.id) {
-        line.past = try unknown(line.past, of: deletion.id, theirs.change)
-        // Only the deletion is new, and it was removed for good here.
-        if line.past.isEmpty, try unknown([line.top], of: deletion.id, theirs.change).isEmpty { continue }
-      }
+      line.past = try kept(line.past, of: deletion.id, theirs.change)
+      // Only the deletion is new, and it was removed for good here.
+      if isPurged(deletion.id), line.past.isEmpty, try kept([line.top], of: deletion.id, theirs.change).isEmpty { continue }
       var burial = MergeBurial(name: deletion.name, line: line, deletion: deletion)
       if let name = names[deletion.id] ?? ours.deletions.last(of: deletion.id)?.name {
         burial.name = name
       } else if let item = moved[deletion.name.item], item.deletion.deletion.commit == deletion.deletion.commit {
         burial.name = ItemName(sealed: item.name.service, item.name.account, field: deletion.name.field)
       } else if try isPresent(deletion.name, change) {
-        burial.name = try deletion.name.numbered { (name) throws(StoreError) in try !isPresent(name, change) }
+        burial.name = try deletion.name.numbered { (name) throws(StoreError) in
+          guard !all.contains(where: { $0.name == name }) else { return false }
+          return try !isPresent(name, change)
+        }
         moved[deletion.name] = burial
       }
       all.append(burial)

@@ -17,7 +17,7 @@ struct MergePlan {
   var names: [ItemID: ItemName] = [:]
   /// Records whose rows here go, for the other vault's, if it has any, to come as they are.
   var replaced: Set<ItemID> = []
-  /// Previous versions here that the other vault removed for good.
+  /// Previous versions here that the other vault removed.
   var forgotten: [MergeSource] = []
   var report = MergeReport()
 
@@ -56,7 +56,6 @@ struct MergePlan {
       let fields = ours.fields(of: own)
       if let since = since(own.id) {
         guard since == .theirs, !keepsItem(fields, unless: .theirs) else {
-          if since == .both { try forget(own.id, ours.deletions.formers[own.index] ?? []) }
           return NameClaim(own, number, .ours(isConflict: false))
         }
         replaced.formUnion([own.id] + fields.map(\.id))
