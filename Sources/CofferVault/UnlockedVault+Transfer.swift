@@ -192,8 +192,8 @@ extension UnlockedVault {
   /// with one name, one of them gets a number appended. Logins and other items that end with a session are left out.
   ///
   /// Once two vaults have merged each other, they have the same items, except those in ``MergeReport/leftOut``. A second
-  /// merge changes no item; it may still take over a deletion that the first one made in the other vault. A permanent removal
-  /// leaves no trace: if the other vault has the item or version, it comes back, and the report names it.
+  /// merge changes no item; it may still take over a deletion. A permanent removal leaves no trace: if the other vault has the
+  /// item or version, it comes back, and the report names it.
   ///
   /// ```swift
   /// let report = try vault.merge(laptop, keeping: 10)

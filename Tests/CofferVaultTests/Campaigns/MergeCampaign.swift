@@ -88,7 +88,7 @@ struct MergeCampaign {
     _ = try pair.there.merge(pair.here, keeping: 20)
     guard try found == pair.there.contents() else { return "\(found) here, \(try pair.there.contents()) there afterwards" }
     try pair.awaitRemoval()
-    // A second merge may take over deletions that the first one made.
+    // Documented: it may still take over a deletion.
     let second = try [pair.mergeHere(keeping: 20), pair.there.merge(pair.here, keeping: 20)]
     tally.add("second merges", second.allSatisfy(\.isEmpty) ? "without a change" : "with deletions")
     guard try found == pair.here.contents(), try found == pair.there.contents() else { return "a second merge changes items" }
