@@ -9,7 +9,7 @@ extension MergePlan {
     for pair in pairs where pair.isLeftOut {
       if let field = pair.ours { group.fields.append(MergeStep(keeping: field, in: group.item.name)) }
     }
-    let hidden = ours.hidden.filter { $0.name.item == own?.name }.map(\.key)
+    let hidden = ours.hidden.filter { $0.name.item == item?.name }.map(\.key)
     for claim in try NameClaim.settled(claims, of: pairs, beside: hidden) {
       let step = try step(pairs[claim.pair], claim, in: group.item.name)
       // A field that comes or goes with its item is reported with it.
