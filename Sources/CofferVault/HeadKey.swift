@@ -26,7 +26,7 @@ extension HeadMerge {
   ) throws(StoreError) -> [SlotChange] {
     let (view, other) = (vault.view, theirs.view)
     let isFollowed = other.keys.epochMark != view.keys.epochMark
-    // An earlier merge may have given this vault a key after that one. Whoever put the head follows, and puts its slots again.
+    // An earlier merge may have given this vault a key after that one. The head's machine follows, and puts its slots again.
     guard other.header.epoch >= view.header.epoch else { return [] }
     guard isFollowed || other.headerDigest != view.headerDigest else { return [] }
     let join = try SlotJoin(view, other, since: base, key, isTaken: isTaken)

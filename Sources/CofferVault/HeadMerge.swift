@@ -15,7 +15,7 @@ package struct HeadMerge {
   /// The commit that the transaction makes, if it changes anything.
   package mutating func commit() -> CommitID { change.commitID() }
 
-  /// Takes over what `other` changed since `base`. Where only one side changed a record, its rows stay or come as they are,
+  /// Takes over the changes of `other` since `base`. Where only one side changed a record, its rows stay or come as they are,
   /// and no clock is asked. A side that only lost previous versions, or only gave a number to a name, does not count. Where
   /// both changed it, and where `base` has nothing of a record, the rules of
   /// ``UnlockedVault/merge(_:keeping:keptUntil:isTrial:acceptingOlderKey:leavingOut:progress:)`` hold, but a change beats a
@@ -26,7 +26,7 @@ package struct HeadMerge {
   ///
   /// - Parameters:
   ///   - other: a head, under this vault's key or another one.
-  ///   - base: what both agreed on before; nil for a first merge.
+  ///   - base: the content that both agreed on before; nil for a first merge.
   ///   - taken: the key of `other` if that is of another line, as a person chose it.
   /// - Throws: ``/CofferPlatform/StoreError/Kind/conflict`` for a slot that got two other secrets,
   ///   ``/CofferPlatform/StoreError/Kind/forked`` for a key of another line; the errors of a merge.

@@ -171,7 +171,7 @@ final class VaultSyncs: Sendable {
     }
   }
 
-  /// What a person should know of automatic syncs, once.
+  /// The news of automatic syncs for a person, once.
   func takeNews() -> [SyncOutcome] {
     state.withLock { state in
       defer { state.news = [] }

@@ -3,7 +3,7 @@ package import CofferPlatform
 package import CofferSync
 internal import FoundationEssentials
 
-/// A sync by the agent. It has no way to accept what the machine would refuse.
+/// A sync by the agent. It has no way to accept anything that the machine would refuse.
 struct SyncRequest: WireValue {
   let remote: String
   let options: SyncOptions

@@ -1,6 +1,7 @@
 internal import Coffer
 internal import CofferAgent
 internal import CofferPlatform
+internal import CofferSync
 internal import CofferTerminal
 internal import CofferVault
 
@@ -85,6 +86,24 @@ extension Context {
     guard try client.holdsVault else { return nil }
     showNews(of: client)
     return client
+  }
+
+  /// Shows a person the conflicts and errors of the agent's automatic syncs, each once.
+  private func showNews(of agent: AgentClient) {
+    guard !isNewsShown, !quiet, !json, Display.errors.isTerminal else { return }
+    isNewsShown = true
+    do throws(StoreError) {
+      for outcome in try agent.syncNews() {
+        if let error = outcome.error {
+          note("automatic sync with \(outcome.remote): \(error.what); coffer vault sync tries again")
+        }
+        for taken in outcome.report?.taken ?? [] {
+          for conflict in taken.changes.conflicts {
+            note("'\(conflict.name)' was changed here and on \(taken.machine); coffer history shows both values")
+          }
+        }
+      }
+    } catch { note("the agent did not tell of its syncs: \(error.what)") }
   }
 
   /// The agent, which alone uses keys, with the vault unlocked.

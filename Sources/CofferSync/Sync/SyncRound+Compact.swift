@@ -7,13 +7,13 @@ internal import SystemPackage
 extension SyncRound {
   /// In milliseconds. By then each machine that was putting has put, or is to begin anew.
   static let day: UInt64 = 86_400_000
-  /// The heads that an unasked compaction leaves: a few bytes each, for whoever looks for an earlier put.
+  /// The heads that an unasked compaction leaves: a few bytes each, for a search for an earlier put.
   private static let leftHeads = 16
 
   /// Removes dominated heads, and the groups that no other head names.
   ///
   /// Unasked, a head goes a day after it was first seen to be dominated. One under a former key goes a day after it was first
-  /// seen: its machine has what it holds, and puts that again. A group goes if a removed head of more than a day ago
+  /// seen: its machine has its items, and puts them again. A group goes if a removed head of more than a day ago
   /// named it, or a day after it was first seen without a head: a machine puts groups before their head.
   ///
   /// Groups are looked at seldom, as a remote may have many.
@@ -75,7 +75,7 @@ extension SyncRound {
   }
 }
 
-/// What lies at a remote without need, and since when this machine knows. It is in the cache: without it a day begins anew.
+/// Unneeded files at a remote, and since when this machine knows of them. It is in the cache: without it a day begins anew.
 struct Garbage {
   private let file: FilePath
   private let now: UInt64

@@ -26,7 +26,7 @@ extension SyncRound {
   struct Choice {
     let own: EpochMark, key: EpochMark
     var heads: [Found] = []
-    /// The number of heads under keys that `key` comes from. What they hold, their machines put again once they have followed.
+    /// The number of heads under keys that `key` comes from. Their machines put their items again once they have followed.
     var passedOver = 0
     /// Heads under a key of another line, which a person refused.
     var refused: [Found] = []

@@ -46,7 +46,7 @@ extension SyncRound {
     return report
   }
 
-  /// Removes what nobody needs now. All is put: the next sync tries again what failed.
+  /// Removes unneeded files. All is put: after a failure, the next sync tries again.
   private func tidy(_ there: There, _ put: HeadName, _ vector: VersionVector) {
     let (heads, names) = (there.heads, there.listing.heads)
     // A copied home's puts, which were taken: no vector can have two of one generation.

@@ -46,7 +46,7 @@ struct SyncRound {
     let machine: ReplicaID
   }
 
-  /// What lies there, beside what this machine remembers of it.
+  /// The remote, beside this machine's memory of it.
   struct There {
     let listing: PieceListing
     let memory: SyncRecord?
@@ -54,7 +54,7 @@ struct SyncRound {
     var heads: [Found] { choice.heads }
     /// Those that no other one dominates, the newest last.
     let newest: [Found]
-    /// What all of them have.
+    /// The puts in them.
     let joint: VersionVector
 
     init(_ listing: PieceListing, _ memory: SyncRecord?, _ choice: Choice, _ joint: VersionVector) {
@@ -93,7 +93,7 @@ struct SyncRound {
     let choice = try choose(found(listing.heads, secrets, by: vault, &report), secrets, by: vault)
     report.passedOver += choice.passedOver
     var joint = try joint(choice.heads, memory)
-    // This vault has what was seen there, also under a former key, which nobody reads, or in heads that are gone on purpose.
+    // This vault has all that was seen there, also under a former key, which nobody reads, or in heads that are gone on purpose.
     if let memory, memory.key != choice.key || options.takesKey != nil || options.accepts { joint.join(memory.seen) }
     let there = There(listing, memory, choice, joint)
     var bases = try Bases.read(salt, in: pins, for: vault)

@@ -53,7 +53,7 @@ public struct SyncStatus: Sendable, Equatable {
   }
 }
 
-/// What a compaction has removed at a remote.
+/// The files that a compaction has removed at a remote.
 public struct SyncCompaction: Sendable, Equatable {
   /// The number of removed heads, all of whose items others have.
   public internal(set) var heads = 0

@@ -40,7 +40,7 @@ public struct VaultSync: Sendable {
   ///
   /// A later key that another machine gave the vault is followed, if it comes from the one here.
   ///
-  /// - Parameter credentials: another secret, where the one that opened `vault` does not open what lies there, as after a
+  /// - Parameter credentials: another secret, where the one that opened `vault` does not open the heads there, as after a
   ///   change of the passphrase on another machine.
   /// - Throws: `StoreError` `.rolledBack` for a remote that lacks a put that this machine has seen, `.forked` for two puts of
   ///   one machine and one generation, and for a key of another history, `.locked` if no given secret opens a later key,
@@ -87,7 +87,7 @@ public struct VaultSync: Sendable {
     }
   }
 
-  /// Makes a vault's file of what lies at the remote, and syncs it. The file has the rows of the newest head, and appears with
+  /// Makes a vault's file of the remote's files, and syncs it. The file has the rows of the newest head, and appears with
   /// this machine's item under its name; this machine remembers the vault there.
   ///
   /// The head must be proven by the credentials or by an invitation. A person may compare the report's generation with that of
@@ -99,7 +99,7 @@ public struct VaultSync: Sendable {
   ///   - options: how to open the vault; its folder of pins is this sync's.
   ///   - sync: as for ``run(_:_:)``. A trial opens the head and makes no file.
   /// - Throws: `StoreError` `.alreadyExists`, `.notFound` if nothing lies there, `.unproven` for a recipient's key without an
-  ///   invitation, `.wrongSecret`, `.rolledBack` for what this machine has seen before; the errors of ``run(_:_:)``, after
+  ///   invitation, `.wrongSecret`, `.rolledBack` for a remote that was seen with more; the errors of ``run(_:_:)``, after
   ///   which the file may be there.
   public func clone(
     to file: FilePath, with credentials: consuming Credentials, options: VaultOptions, _ sync: SyncOptions
@@ -123,7 +123,7 @@ public struct VaultSync: Sendable {
     return try run(vault, sync)
   }
 
-  /// Removes what no machine needs at the remote: heads that another one dominates, and groups that no head names. A group
+  /// Removes unneeded files at the remote: heads that another one dominates, and groups that no head names. A group
   /// stays for a day after it was last needed, as a machine may be putting it.
   ///
   /// - Throws: the errors of ``run(_:_:)``; nothing else changes.

@@ -1,7 +1,7 @@
 internal import CofferPlatform
 internal import CofferVaultFormat
 
-/// The slots of this vault and of a head, joined by id. What only one side changed since the base is taken.
+/// The slots of this vault and of a head, joined by id. A change that only one side made since the base is taken.
 struct SlotJoin {
   /// A slot of one side, as its header has it.
   fileprivate struct Found {

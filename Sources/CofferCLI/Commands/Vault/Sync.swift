@@ -63,7 +63,7 @@ struct VaultSyncCommand: OpeningCommand {
 }
 
 /// The remotes of one vault that a command is about.
-private struct Remotes {
+struct Remotes {
   let all: [VaultSync]
   private let vault: VaultID
   private let pins: FilePath
@@ -72,10 +72,16 @@ private struct Remotes {
   /// - Parameter name: nil for each that this machine remembers.
   init(of vault: VaultID, named name: String?, _ context: Context) throws {
     (self.vault, self.context) = (vault, context)
-    pins = try context.syncPins()
+    pins = try Self.pins(context)
     let names = try name.map { [$0] } ?? VaultSync.remotes(of: vault, pins: pins).map(\.remote)
     let (pins, caches) = (pins, context.places.caches)
     all = try names.map { try VaultSync($0, pins: pins, caches: caches) }
+  }
+
+  /// The folder of this machine's memory of remotes.
+  static func pins(_ context: Context) throws -> FilePath {
+    guard let pins = context.places.vaultOptions.pins else { preconditionFailure("the places name a folder of pins") }
+    return pins
   }
 
   // MARK: Syncing
@@ -276,14 +282,6 @@ private struct SyncAnswer {
         "\(counted(report.passedOver, "head")) under an older key passed over: their machines follow at their next sync")
     }
     if report.strangers > 0 { context.note("\(counted(report.strangers, "file")) at \(remote) belong to another program") }
-  }
-}
-
-extension Context {
-  /// The folder of this machine's memory of remotes.
-  func syncPins() throws -> FilePath {
-    guard let pins = places.vaultOptions.pins else { preconditionFailure("the places name a folder of pins") }
-    return pins
   }
 }
 
