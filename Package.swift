@@ -197,7 +197,7 @@ let package = Package(
       name: "CofferCLI",
       dependencies: [
         "Coffer", "CofferAgent", "CofferDefaults", "CofferFormats", "CofferLogin", "CofferMemory", "CofferPlatform",
-        "CofferPostgres", "CofferSecretService", "CofferSSH", "CofferStorage", "CofferTerminal", "CofferVault",
+        "CofferPostgres", "CofferSecretService", "CofferSSH", "CofferStorage", "CofferSync", "CofferTerminal", "CofferVault",
         "CofferVaultRows", "CCofferLibraries", "CCofferPages",
         argumentParser,
         systemPackage,

@@ -18,12 +18,14 @@ public struct Places: Sendable, Equatable {
   /// The folder of sockets and locks. If the environment names none, it is the system's folder for this user's logins, or
   /// without that, one below the state folder.
   public let run: FilePath
+  /// The folder of sealed files that can be brought again.
+  package let caches: FilePath
   /// The folder that holds all of these, if `COFFER_HOME` or a caller named one.
   public let home: FilePath?
   /// The value of `COFFER_EXPECT_VAULT` when these places were found.
   package var expectation: String?
 
-  /// Everything under one folder: `data/vault.sqlite`, `config/`, `state/` and `run/`.
+  /// Everything under one folder: `data/vault.sqlite`, `config/`, `state/`, `cache/` and `run/`.
   public init(home: FilePath) { self.init(home: home, expectation: nil) }
 
   private init(home: FilePath, expectation: String?) {
@@ -31,15 +33,19 @@ public struct Places: Sendable, Equatable {
     vault = .file(home.appending("data").appending("vault.sqlite"))
     defaults = home.appending("config")
     state = home.appending("state")
+    caches = home.appending("cache")
     run = home.appending("run")
     self.home = home
   }
 
-  private init(data: FilePath, config: FilePath, state: FilePath, runtime: FilePath?, expectation: String?) {
+  private init(
+    data: FilePath, config: FilePath, state: FilePath, cache: FilePath, runtime: FilePath?, expectation: String?
+  ) {
     self.expectation = expectation
     vault = .file(data.appending("coffer").appending("vault.sqlite"))
     defaults = config
     self.state = state.appending("coffer")
+    caches = cache.appending("coffer")
     run = runtime?.appending("coffer") ?? self.state.appending("run")
     home = nil
   }
@@ -70,7 +76,8 @@ public struct Places: Sendable, Equatable {
     try TrustedPath.checkOwner(ofWayTo: config)
     return Places(
       data: try base("XDG_DATA_HOME", ".local/share"), config: config,
-      state: try base("XDG_STATE_HOME", ".local/state"), runtime: folder(try variable("XDG_RUNTIME_DIR")) ?? loginFolder(),
+      state: try base("XDG_STATE_HOME", ".local/state"), cache: try base("XDG_CACHE_HOME", ".cache"),
+      runtime: folder(try variable("XDG_RUNTIME_DIR")) ?? loginFolder(),
       expectation: expectation)
   }
 

@@ -50,6 +50,10 @@ extension StoreError {
     case leaveMirror
     /// Try again when the server is reachable, or read a mirror.
     case readMirror
+    /// Find out why a remote is older, or accept it.
+    case acceptRemote
+    /// Choose one of two keys of a vault.
+    case chooseKey
 
     // The agent.
     /// Do it without the agent, which withholds the key.

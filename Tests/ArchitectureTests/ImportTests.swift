@@ -59,8 +59,8 @@ import Testing
     ],
     "CofferCLI": [
       "Coffer", "CofferAgent", "CofferDefaults", "CofferFormats", "CofferLogin", "CofferPostgres", "CofferSecretService",
-      "CofferSSH", "CofferTerminal", "CofferVault", "CofferVaultRows", "CofferStorage", "CofferMemory", "CofferPlatform",
-      "CCofferLibraries", "CCofferPages", "ArgumentParser", "SystemPackage",
+      "CofferSSH", "CofferSync", "CofferTerminal", "CofferVault", "CofferVaultRows", "CofferStorage", "CofferMemory",
+      "CofferPlatform", "CCofferLibraries", "CCofferPages", "ArgumentParser", "SystemPackage",
     ],
     "CofferTesting": [
       "Coffer", "CofferValues", "CofferStorage", "CofferDefaults", "CofferVault", "CofferMemory", "CofferPlatform",

@@ -91,6 +91,14 @@ struct ExitStatusTests {
       .readMirror,
       "check that it can be reached, then try again; --vault mirror:FILE reads the copy that coffer vault mirror FILE made"
     ),
+    (
+      .acceptRemote,
+      "find out who put older files there; if it was on purpose, coffer vault sync REMOTE --accept. Nothing was changed"
+    ),
+    (
+      .chooseKey,
+      "a removed member may have made one of them: find out whose it is; coffer vault sync REMOTE --take-key MARK goes on with the right one. Nothing was changed"
+    ),
     (.leaveWithholding, "the same command with --no-agent, and a secret of the vault"),
     (.startAgent, "coffer unlock starts one; or unlock the vault in this process"),
     (.unlockAgent, "coffer unlock, then try again"),

@@ -15,8 +15,10 @@ struct AgentTimes: ParsableArguments {
   }
 
   func settings(_ context: Context) throws -> AgentSettings {
-    AgentSettings(
+    var settings = AgentSettings(
       folder: context.places.run, vault: context.places.vault, options: try context.vaultOptions(),
       idle: idle?.duration ?? AgentSettings.standardIdle, lifetime: lifetime?.duration ?? AgentSettings.standardLifetime)
+    settings.caches = context.places.caches
+    return settings
   }
 }

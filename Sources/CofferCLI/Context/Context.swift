@@ -30,6 +30,7 @@ final class Context {
   var reason: String?
 
   var isMirrorAgeTold = false
+  var isNewsShown = false
   /// Whether a vault opened in this process withholds keys that programs only use, as the agent does.
   var withholdsKeys = false
 

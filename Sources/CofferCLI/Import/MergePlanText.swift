@@ -24,17 +24,21 @@ struct MergePlanText {
     return Columns.align(shown + left, for: .errors)
   }
 
-  func total(isTrial: Bool) -> String {
+  /// The changes in one line; empty without any that a list has.
+  var counts: String {
     let counts: [(Int, String)] = [
       (report.added.count, "new"), (report.updated.count, "newer there"), (report.conflicts.count, "in conflict"),
       (report.renamed.count, "renamed"), (report.deleted.count, "deleted"), (report.aligned, "aligned"),
       (report.joined.count, "with more versions"), (report.leftOut.count, "left out"),
     ]
-    let parts = counts.filter { $0.0 > 0 }.map { "\(grouped($0.0)) \($0.1)" }
-    guard !report.isEmpty else { return "nothing to merge" + (parts.isEmpty ? "" : ": " + parts.joined(separator: ", ")) }
+    return counts.filter { $0.0 > 0 }.map { "\(grouped($0.0)) \($0.1)" }.joined(separator: ", ")
+  }
+
+  func total(isTrial: Bool) -> String {
+    let counts = counts
+    guard !report.isEmpty else { return "nothing to merge" + (counts.isEmpty ? "" : ": " + counts) }
     // Of the items that no list has, such as the key of a log of uses.
-    let all = parts.isEmpty ? "Coffer's own items" : parts.joined(separator: ", ")
-    return (isTrial ? "would merge: " : "merged: ") + all
+    return (isTrial ? "would merge: " : "merged: ") + (counts.isEmpty ? "Coffer's own items" : counts)
   }
 
   var rows: [[String]] {

@@ -82,7 +82,9 @@ extension Context {
   ///   ``/CofferPlatform/StoreError/Kind/busy`` if it does not answer.
   func agent() throws -> AgentClient? {
     guard let client = try possibleAgent() else { return nil }
-    return try client.holdsVault ? client : nil
+    guard try client.holdsVault else { return nil }
+    showNews(of: client)
+    return client
   }
 
   /// The agent, which alone uses keys, with the vault unlocked.

@@ -12,47 +12,51 @@ extension SyncRound {
 
   /// Removes dominated heads, and the groups that no other head names.
   ///
-  /// Unasked, a head goes a day after it was first seen to be dominated. A group goes if a removed head of more than a day ago
+  /// Unasked, a head goes a day after it was first seen to be dominated. One under a former key goes a day after it was first
+  /// seen: its machine has what it holds, and puts that again. A group goes if a removed head of more than a day ago
   /// named it, or a day after it was first seen without a head: a machine puts groups before their head.
   ///
   /// Groups are looked at seldom, as a remote may have many.
   ///
   /// - Parameters:
-  ///   - heads: those under this vault's key. Others stay.
+  ///   - heads: those under this vault's key.
+  ///   - former: those under keys that this one comes from. Others stay.
   ///   - vector: that of a head which was just put.
   ///   - names: all heads there. Their bytes are in the cache.
   func compact(
-    _ heads: [Found], below vector: VersionVector? = nil, _ names: [HeadName], isAsked: Bool
+    _ heads: [Found], _ former: [HeadName], below vector: VersionVector? = nil, _ names: [HeadName], isAsked: Bool
   ) throws(StoreError) -> SyncCompaction {
     let now = Milliseconds.count(clock())
     var garbage = try Garbage(in: folder.path, now)
     let vectors = heads.map(\.vector) + [vector].compactMap(\.self)
     let dominated = heads.filter { head in vectors.contains { $0.dominates(head.vector) } }
       .sorted { $0.state.generation > $1.state.generation }
-    for head in dominated { garbage.note(.head(head.head.name)) }
+    for name in dominated.map(\.head.name) + former { garbage.note(.head(name)) }
     let gone = isAsked ? dominated : dominated.dropFirst(Self.leftHeads).filter { garbage.isOld(.head($0.head.name)) }
-    guard isAsked || !gone.isEmpty || garbage.hasOldGroups else {
+    // One under the key of all must lie there first.
+    let outdated = vectors.isEmpty ? [] : former.filter { garbage.isOld(.head($0)) }
+    let goneNames = Set(gone.map(\.head.name) + outdated)
+    guard isAsked || !goneNames.isEmpty || garbage.hasOldGroups else {
       try garbage.write()
       if names.last.map({ $0.generation % UInt64(Self.leftHeads) == 0 }) ?? false { try tidyCache(names) }
       return SyncCompaction()
     }
     let there = Set(try carrier.names().names.compactMap { if case .group(let hash) = $0 { hash } else { nil } })
     // Again, and last: another machine's newest head may name an old group.
-    let goneNames = Set(gone.map(\.head.name))
     let left = try carrier.heads().heads.filter { !goneNames.contains($0) }
     try bring(left.map { .head($0) })
     let nameless = there.subtracting(try tidyCache(left))
     for hash in nameless { garbage.note(.group(hash)) }
-    let former = gone.filter { $0.state.time + Self.day < now }.flatMap { $0.head.groups.map(\.hash) }
-    let old = nameless.intersection(former).union(nameless.filter { garbage.isOld(.group($0)) })
+    let unneeded = gone.filter { $0.state.time + Self.day < now }.flatMap { $0.head.groups.map(\.hash) }
+    let old = nameless.intersection(unneeded).union(nameless.filter { garbage.isOld(.group($0)) })
     try carrier.remove(goneNames.map { .head($0) } + old.map { .group($0) })
     garbage.keep(
       Set(
-        dominated.map(\.head.name).filter { !goneNames.contains($0) }.map { .head($0) }
+        (dominated.map(\.head.name) + former).filter { !goneNames.contains($0) }.map { .head($0) }
           + nameless.subtracting(old).map { .group($0) }))
     try garbage.write()
     var compaction = SyncCompaction()
-    (compaction.heads, compaction.groups) = (gone.count, old.count)
+    (compaction.heads, compaction.groups) = (goneNames.count, old.count)
     return compaction
   }
 

@@ -33,6 +33,12 @@ extension SyncRound {
     /// `key`, if a person chose it, and it does not come from the one here.
     let taken: EpochMark?
     let secrets: HeadSecrets
+
+    /// Those of `names` that lie there under keys that `key` comes from.
+    func former(of names: [HeadName]) -> [HeadName] {
+      let others = Set((heads + refused).map(\.head.name))
+      return names.filter { !others.contains($0) }
+    }
   }
 
   /// The newest key of the heads that comes from the one here. Keys of another line are a person's choice: a rotation that
@@ -115,7 +121,7 @@ extension SyncRound {
     return StoreError(
       .forked, "the vault got keys of two histories: \(([here] + there).joined(separator: "; "))\(more)", place: remote,
       cure: "someone who was removed may have made one of them: find out whose it is, then say takesKey: and the mark of the "
-        + "right one; nothing was changed")
+        + "right one; nothing was changed", remedy: .chooseKey)
   }
 
   private func describe(_ key: EpochMark, _ place: String, _ made: Date, _ slots: [VaultStatus.Slot]) -> String {

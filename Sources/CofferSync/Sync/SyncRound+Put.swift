@@ -42,18 +42,20 @@ extension SyncRound {
       record.times[machine] = mark == own ? now : head?.state.time ?? known
     }
     try record.write(in: pins)
-    if let put = made.head { tidy(there.heads, listing.heads, put.name, seen) }
+    if let put = made.head { tidy(there, put.name, seen) }
     return report
   }
 
   /// Removes what nobody needs now. All is put: the next sync tries again what failed.
-  private func tidy(_ heads: [Found], _ names: [HeadName], _ put: HeadName, _ vector: VersionVector) {
+  private func tidy(_ there: There, _ put: HeadName, _ vector: VersionVector) {
+    let (heads, names) = (there.heads, there.listing.heads)
     // A copied home's puts, which were taken: no vector can have two of one generation.
     let forks = Set(heads.filter { !$0.vector.isCovered(by: vector) }.map(\.head.name))
     let others = heads.filter { !forks.contains($0.head.name) }
     do throws(StoreError) {
       if !forks.isEmpty { try carrier.remove(forks.map { .head($0) }) }
-      _ = try compact(others, below: vector, names.filter { !forks.contains($0) } + [put], isAsked: false)
+      let left = names.filter { !forks.contains($0) } + [put]
+      _ = try compact(others, there.choice.former(of: names), below: vector, left, isAsked: false)
     } catch {}
   }
 

@@ -93,8 +93,8 @@ struct SyncRound {
     let choice = try choose(found(listing.heads, secrets, by: vault, &report), secrets, by: vault)
     report.passedOver += choice.passedOver
     var joint = try joint(choice.heads, memory)
-    // Nobody reads heads under a former key. This vault has what was seen in them.
-    if let memory, memory.key != choice.key || options.takesKey != nil { joint.join(memory.seen) }
+    // This vault has what was seen there, also under a former key, which nobody reads, or in heads that are gone on purpose.
+    if let memory, memory.key != choice.key || options.takesKey != nil || options.accepts { joint.join(memory.seen) }
     let there = There(listing, memory, choice, joint)
     var bases = try Bases.read(salt, in: pins, for: vault)
     guard !bases.isForeign(there.joint) else { throw forked("this machine's last put there is none that it made") }
@@ -190,7 +190,7 @@ struct SyncRound {
     StoreError(
       .rolledBack, what, place: remote,
       cure: "find out who put older files there; to take those on purpose, accept them. Nothing was changed",
-      remedy: .acceptOlder)
+      remedy: .acceptRemote)
   }
 
   func missing(

@@ -132,8 +132,10 @@ public struct VaultSync: Sendable {
       let round = try round(of: vault.id, SyncOptions(machine: ""))
       let listing = try round.carrier.heads()
       var report = SyncReport(remote: remote)
-      let heads = try round.found(listing.heads, HeadSecrets(nil), by: vault, &report)
-      return try round.compact(heads, listing.heads, isAsked: true)
+      let secrets = HeadSecrets(nil)
+      // A head under an unproven key dominates nothing.
+      let choice = try round.choose(round.found(listing.heads, secrets, by: vault, &report), secrets, by: vault)
+      return try round.compact(choice.heads, choice.former(of: listing.heads), listing.heads, isAsked: true)
     }
   }
 

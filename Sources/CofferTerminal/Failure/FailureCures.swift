@@ -45,6 +45,11 @@ extension StoreError.Remedy {
     case .leaveMirror: "use the vault's own place, once the server can be reached"
     case .readMirror:
       "check that it can be reached, then try again; --vault mirror:FILE reads the copy that coffer vault mirror FILE made"
+    case .acceptRemote:
+      "find out who put older files there; if it was on purpose, coffer vault sync REMOTE --accept. Nothing was changed"
+    case .chooseKey:
+      "a removed member may have made one of them: find out whose it is; coffer vault sync REMOTE --take-key MARK goes on "
+        + "with the right one. Nothing was changed"
     case .leaveWithholding: "the same command with --no-agent, and a secret of the vault"
     case .startAgent: "coffer unlock starts one; or unlock the vault in this process"
     case .unlockAgent: "coffer unlock, then try again"

@@ -1,7 +1,7 @@
 /// A change that the head of another machine made to the slots of this vault.
-public struct SlotChange: Sendable, Equatable {
+public struct SlotChange: Sendable, Equatable, Codable {
   /// The kind of a change.
-  public enum Kind: String, Sendable, CaseIterable {
+  public enum Kind: String, Sendable, CaseIterable, Codable {
     /// The other machine added the slot.
     case added
     /// The other machine removed the slot.

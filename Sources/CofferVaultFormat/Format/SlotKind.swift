@@ -1,5 +1,5 @@
 /// The kind of secret that opens a slot.
-public enum SlotKind: UInt8, Sendable, CaseIterable {
+public enum SlotKind: UInt8, Sendable, CaseIterable, Codable {
   /// A passphrase, through Argon2id.
   case passphrase = 1
   /// A passphrase and a key file together.
@@ -36,9 +36,9 @@ extension SlotKind: CustomStringConvertible {
 }
 
 /// A slot in the header of a locked vault, unauthenticated until the vault is unlocked.
-public struct SlotSummary: Sendable, Equatable, Identifiable {
+public struct SlotSummary: Sendable, Equatable, Identifiable, Codable {
   /// 16 random bytes that identify a slot for life.
-  public struct ID: Sendable, Hashable, CustomStringConvertible {
+  public struct ID: Sendable, Hashable, CustomStringConvertible, Codable {
     /// The 16 bytes.
     public let bytes: [UInt8]
     package init(bytes: [UInt8]) { self.bytes = bytes }

@@ -62,6 +62,20 @@ import Testing
     #expect(try lap.value("bob") == "bob-0" && lap.value("ada") == "4")
   }
 
+  @Test func `a head under a former key goes a day after it was seen, and its groups after it`() throws {
+    try puts(3)
+    let former = try names("h")
+    try desk.withVault { vault in _ = try vault.rotate() }
+    try puts(1)
+    #expect(try names("h").isSuperset(of: former) && names("h").count == 4)
+    for left in [1, 1] {
+      desk.now += Self.day
+      _ = try desk.withVault { vault in try desk.store.compact(vault) }
+      #expect(try names("h").count == left && names("h").isDisjoint(with: former))
+    }
+    #expect(try names("o").count == 1)
+  }
+
   @Test func `a group without a head stays for a day after it was first seen`() throws {
     try puts(2)
     let orphan = PieceName.group(PlainHash.digest([1])).description

@@ -162,6 +162,21 @@ import Testing
     try expectInStep(lap, desk)
   }
 
+  @Test func `a later key begins the branch anew in git, and a put that nobody has read is put again`() throws {
+    let git = try Remote(.gitPath)
+    let (desk, lap) = try two(Laptop.first("desk", git.there.string))
+    try lap.set("ada", "of lap")
+    try lap.sync()
+    try desk.set("bob", "of desk")
+    try rotate(desk)
+    let report = try desk.sync()
+    #expect(report.passedOver == 1)
+    #expect(try git.checkedHistory().count == 1)
+    try lap.sync()
+    try expectInStep(desk, lap)
+    for laptop in [desk, lap] { #expect(try laptop.value("ada") == "of lap" && laptop.value("bob") == "of desk") }
+  }
+
   // MARK: Slots
 
   @Test func `slots that were added on both machines are on both`() throws {
@@ -330,6 +345,11 @@ import Testing
       for laptop in [desk, lap] {
         let error = try refusal(laptop)
         #expect(error.kind == .forked && error.what.contains("\"eve\""))
+        // Its vector could dominate all others.
+        let refused = #expect(throws: StoreError.self) {
+          try laptop.withVault { vault in try laptop.store.compact(vault) }
+        }
+        #expect(refused?.kind == .forked)
       }
       let own = try key(desk)
       try desk.sync { $0.takesKey = own.mark }

@@ -12,8 +12,9 @@ struct VaultCommand: ParsableCommand {
         name: "Upkeep",
         subcommands: [
           VaultLogCommand.self, VaultVerifyCommand.self, VaultRepairCommand.self, VaultAuditCommand.self,
-          VaultPruneCommand.self, VaultMirrorCommand.self, VaultUseCommand.self,
+          VaultPruneCommand.self, VaultUseCommand.self,
         ]),
+      CommandGroup(name: "Machines", subcommands: [VaultSyncCommand.self, VaultCloneCommand.self, VaultMirrorCommand.self]),
       CommandGroup(
         name: "Unlocking",
         subcommands: [
