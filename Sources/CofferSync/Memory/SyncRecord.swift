@@ -15,6 +15,8 @@ package struct SyncRecord: Hashable, Sendable {
   package var seen: VersionVector
   /// The times of puts in ``seen``, by their writers' clocks; none of a put whose head was never here.
   package var times: [ReplicaID: UInt64] = [:]
+  /// The names of the machines in ``seen``, for people: each at most ``longestName`` bytes.
+  package var names: [ReplicaID: String] = [:]
   /// The vault at the end of the last sync.
   package var state: CommittedState
   /// The head there that equals it, then the others. With the vault as it was and no other head there, nothing is to be done.
@@ -31,7 +33,10 @@ package struct SyncRecord: Hashable, Sendable {
   package static let longestAddress = 4096
   /// Heads of machines that put at once; more are looked at each time.
   private static let mostHeads = 64
-  package static let largest = fixedBytes + longestAddress + VaultState.mostReplicas * 48 + mostHeads * 40
+  /// A machine with a longer name is shown by its id.
+  private static let longestName = 255
+  package static let largest =
+    fixedBytes + longestAddress + VaultState.mostReplicas * (48 + 2 + longestName) + mostHeads * 40
   private static let fixedBytes = 8 + 16 + 8 + 32 + 2 + 1 + 8 + 8 + 8 + 32 + 2 + 2 + 32
   private static let magic: StaticString = "COFFERY1"
   private static let part = "memory of a remote"
@@ -53,7 +58,10 @@ package struct SyncRecord: Hashable, Sendable {
   // MARK: Bytes
 
   package func encoded() -> [UInt8] {
-    let count = Self.fixedBytes - 32 + address.utf8.count + seen.byteCount - 2 + seen.marks.count * 8 + heads.count * 40
+    let names = seen.replicas.map { names[$0.id].flatMap { $0.utf8.count > Self.longestName ? nil : $0 } ?? "" }
+    let count =
+      Self.fixedBytes - 32 + address.utf8.count + seen.byteCount - 2 + seen.marks.count * 8
+      + names.reduce(0) { $0 + 2 + $1.utf8.count } + heads.count * 40
     let content = ByteWriter.bytes(count) { out in
       out.write(Self.magic)
       out.write(vault)
@@ -67,6 +75,7 @@ package struct SyncRecord: Hashable, Sendable {
       out.write(state.digest)
       seen.write(to: &out)
       for replica in seen.replicas { out.write(times[replica.id] ?? 0) }
+      for name in names { out.write(short: name) }
       out.write(UInt16(truncatingIfNeeded: heads.count))
       for head in heads {
         out.write(head.generation)
@@ -101,6 +110,10 @@ package struct SyncRecord: Hashable, Sendable {
     for replica in seen.replicas {
       let time = try reader.counter("time")
       if time > 0 { times[replica.id] = time }
+    }
+    for replica in seen.replicas {
+      let name = try reader.text(limit: Self.longestName, "name")
+      if !name.isEmpty { names[replica.id] = name }
     }
     let count: UInt16 = try reader.number()
     guard count <= Self.mostHeads else { throw reader.damaged("it names \(count) heads") }

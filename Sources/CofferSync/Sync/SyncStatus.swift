@@ -9,8 +9,8 @@ public struct SyncStatus: Sendable, Equatable {
   public struct Machine: Sendable, Equatable {
     /// Its id among the writers of the vault: 32 hexadecimal digits.
     public let id: String
-    /// The name that it gave itself; nil if it is unknown, as without the vault's key.
-    public internal(set) var name: String?
+    /// The name that it gave itself; nil if it is unknown.
+    public let name: String?
     /// The generation of its last put.
     public let generation: UInt64
     /// The time of that put by its own clock; nil if it is unknown.
@@ -25,7 +25,7 @@ public struct SyncStatus: Sendable, Equatable {
   public let items: Int
   /// Whether the agent syncs unasked.
   public let isAutomatic: Bool
-  /// The commits of this vault since then; nil without the vault's key, or for another history.
+  /// The commits of this vault since then; nil if it was not looked at, or has another history.
   public internal(set) var commitsToPut: UInt64?
   /// The machines by id.
   public internal(set) var machines: [Machine]
@@ -37,19 +37,16 @@ public struct SyncStatus: Sendable, Equatable {
     isAutomatic = record.isAutomatic
     machines = record.seen.replicas.map { replica in
       Machine(
-        id: replica.id.description, name: nil, generation: replica.generation,
+        id: replica.id.description, name: record.names[replica.id], generation: replica.generation,
         put: record.times[replica.id].map { Milliseconds.date($0) })
     }
   }
 
-  /// The same with all that only the vault tells.
-  init(_ record: SyncRecord, of vault: borrowing UnlockedVault) throws(StoreError) {
+  /// The same with the commits that `vault` states to have. No key is needed, and nothing is proven.
+  init(_ record: SyncRecord, of vault: LockedVault) throws(StoreError) {
     self.init(record)
-    let generation = try vault.generation()
+    let generation = try HeadVault.state(of: vault).generation
     commitsToPut = generation < record.state.generation ? nil : generation - record.state.generation
-    for (place, replica) in record.seen.replicas.enumerated() {
-      machines[place].name = try SyncMachine.name(of: replica.id, in: vault)
-    }
   }
 }
 

@@ -12,17 +12,17 @@ extension VaultSync {
     try SyncRecord.all(of: vault.salt, in: pins).map { SyncStatus($0) }
   }
 
-  /// This machine's memory of the remote, without the machines' names; nil if there is none.
+  /// This machine's memory of the remote; nil if there is none.
   ///
   /// - Throws: the errors of ``remotes(of:pins:)``.
   public func status(of vault: VaultID) throws(StoreError) -> SyncStatus? {
     try SyncRecord.read(vault.salt, remote, in: pins).map { SyncStatus($0) }
   }
 
-  /// This machine's memory of the remote; nil if there is none.
+  /// The same with the vault's commits since the last sync. Needs no key.
   ///
   /// - Throws: the errors of ``remotes(of:pins:)`` and of reading the vault.
-  public func status(of vault: borrowing UnlockedVault) throws(StoreError) -> SyncStatus? {
+  public func status(of vault: LockedVault) throws(StoreError) -> SyncStatus? {
     guard let record = try SyncRecord.read(vault.id.salt, remote, in: pins) else { return nil }
     return try SyncStatus(record, of: vault)
   }

@@ -26,7 +26,7 @@ import Testing
       vault: vault, address: address, key: EpochMark(epoch: 4, mark: mark), seen: VersionVector(replicas), state: state,
       synced: 1_700_000_000_000)
     record.heads = (0..<heads).map { HeadName(generation: 3, hash: PlainHash.digest([UInt8($0)])) }
-    for replica in replicas.dropFirst() { record.times[replica.id] = replica.generation }
+    for replica in replicas.dropFirst() { (record.times[replica.id], record.names[replica.id]) = (replica.generation, "lap") }
     record.isAutomatic = heads > 0
     record.items = 214
     return record
@@ -136,8 +136,8 @@ import Testing
     }
     let content = Array(record("a", machines: 2).encoded().dropLast(32))
     #expect(decoded(content))
-    // Behind them are their times and a head.
-    let first = content.count - 80 - 58
+    // Behind them are their times, their names and a head.
+    let first = content.count - 80 - 58 - 7
     func changed(_ at: Int, _ bytes: [UInt8]) -> [UInt8] {
       var changed = content
       changed.replaceSubrange(at..<at + bytes.count, with: bytes)

@@ -46,7 +46,7 @@ struct VaultSyncCommand: OpeningCommand {
     try context.checkIsNoMirror()
     let locked = try context.lockedVault()
     let remotes = try Remotes(of: locked.id, named: remote, context)
-    if status { return try remotes.show() }
+    if status { return try remotes.show(locked) }
     if forget { return try remotes.forget() }
     if let auto { return try remotes.setAutomatic(auto == .on) }
     guard !remotes.all.isEmpty else {
@@ -180,14 +180,14 @@ struct Remotes {
 
   private struct Removed: Encodable { let remote: String, heads: Int, groups: Int }
 
-  func show() throws {
-    let named = Set(all.map(\.remote))
-    let remotes = try VaultSync.remotes(of: vault, pins: pins).filter { named.contains($0.remote) }
+  func show(_ vault: LockedVault) throws {
+    let remotes = try all.compactMap { try $0.status(of: vault) }
     if context.json { return try Output.json(["remotes": remotes.map(StatusAnswer.init)]) }
     let time = LocalTime()
     for remote in remotes {
-      try Output.line(
-        "\(Printable.line(remote.remote))  in step \(time.ago(remote.synced))" + (remote.isAutomatic ? ", automatic" : ""))
+      let waiting = remote.commitsToPut.flatMap { $0 == 0 ? nil : "; \(counted(Int(clamping: $0), "commit")) since" } ?? ""
+      let automatic = remote.isAutomatic ? ", automatic" : ""
+      try Output.line("\(Printable.line(remote.remote))  in step \(time.ago(remote.synced))\(automatic)\(waiting)")
       try Output.line(
         Columns.align(
           remote.machines.map { machine in
@@ -201,11 +201,12 @@ struct Remotes {
   }
 
   private struct StatusAnswer: Encodable {
-    let remote: String, synced: String, automatic: Bool, machines: [Machine]
+    let remote: String, synced: String, automatic: Bool, commitsToPut: UInt64?, machines: [Machine]
     struct Machine: Encodable { let id: String, name: String?, generation: UInt64, put: String? }
 
     init(_ status: SyncStatus) {
       (remote, synced, automatic) = (status.remote, Moment.text(status.synced), status.isAutomatic)
+      commitsToPut = status.commitsToPut
       machines = status.machines.map {
         Machine(id: $0.id, name: $0.name, generation: $0.generation, put: $0.put.map(Moment.text))
       }
