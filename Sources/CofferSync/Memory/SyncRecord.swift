@@ -58,10 +58,12 @@ package struct SyncRecord: Hashable, Sendable {
   // MARK: Bytes
 
   package func encoded() -> [UInt8] {
-    let names = seen.replicas.map { names[$0.id].flatMap { $0.utf8.count > Self.longestName ? nil : $0 } ?? "" }
-    let count =
-      Self.fixedBytes - 32 + address.utf8.count + seen.byteCount - 2 + seen.marks.count * 8
-      + names.reduce(0) { $0 + 2 + $1.utf8.count } + heads.count * 40
+    let titles: [String] = seen.replicas.map { replica in
+      let name = names[replica.id] ?? ""
+      return name.utf8.count > Self.longestName ? "" : name
+    }
+    var count = Self.fixedBytes - 32 + address.utf8.count + seen.byteCount - 2 + seen.marks.count * 8 + heads.count * 40
+    for title in titles { count += 2 + title.utf8.count }
     let content = ByteWriter.bytes(count) { out in
       out.write(Self.magic)
       out.write(vault)
@@ -75,7 +77,7 @@ package struct SyncRecord: Hashable, Sendable {
       out.write(state.digest)
       seen.write(to: &out)
       for replica in seen.replicas { out.write(times[replica.id] ?? 0) }
-      for name in names { out.write(short: name) }
+      for title in titles { out.write(short: title) }
       out.write(UInt16(truncatingIfNeeded: heads.count))
       for head in heads {
         out.write(head.generation)
