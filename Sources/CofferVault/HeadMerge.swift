@@ -16,9 +16,10 @@ package struct HeadMerge {
   package mutating func commit() -> CommitID { change.commitID() }
 
   /// Takes over what `other` changed since `base`. Where only one side changed a record, its rows stay or come as they are,
-  /// and no clock is asked. Where both did, and where `base` has nothing of a record, the rules of
+  /// and no clock is asked. A side that only lost previous versions, or only gave a number to a name, does not count. Where
+  /// both changed it, and where `base` has nothing of a record, the rules of
   /// ``UnlockedVault/merge(_:keeping:keptUntil:isTrial:acceptingOlderKey:leavingOut:progress:)`` hold, but a change beats a
-  /// deletion, and what one side removed for good does not come back with the other's change.
+  /// deletion. A record or a previous version that one side removed for good does not come back with the other's change.
   ///
   /// Slots are joined by id. A later key that comes from this vault's is followed: this vault gets that header, and the rows
   /// of `other` where both have one content; all others are sealed to that key. The first merge of a transaction may do so.

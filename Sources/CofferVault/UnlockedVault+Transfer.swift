@@ -186,13 +186,14 @@ extension UnlockedVault {
   /// no room for the time of its rename; ``MergeReport/undated`` says which name stays.
   ///
   /// An item deleted in one vault stays deleted unless the other changed it later. A deletion applies to an id, under any
-  /// name. One of a time ahead of this clock is carried on as of now. Deleted contents and their previous versions are taken
+  /// name: an item that one vault deleted is not matched by name with another one. A deletion of a time ahead of this clock is
+  /// carried on as of now, or as of the last version that it beat. Deleted contents and their previous versions are taken
   /// over, also of items that this vault never had; a content that a deletion beat is kept with them. If two items end up
   /// with one name, one of them gets a number appended. Logins and other items that end with a session are left out.
   ///
   /// Once two vaults have merged each other, they have the same items, except those in ``MergeReport/leftOut``. A second
-  /// merge changes nothing. A permanent removal leaves no trace: if the other vault has the item or version, it comes back, and
-  /// the report names it.
+  /// merge changes no item; it may still take over a deletion. A permanent removal leaves no trace: if the other vault has the
+  /// item or version, it comes back, and the report names it.
   ///
   /// ```swift
   /// let report = try vault.merge(laptop, keeping: 10)

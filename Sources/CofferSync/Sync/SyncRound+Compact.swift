@@ -50,10 +50,8 @@ extension SyncRound {
     let unneeded = gone.filter { $0.state.time + Self.day < now }.flatMap { $0.head.groups.map(\.hash) }
     let old = nameless.intersection(unneeded).union(nameless.filter { garbage.isOld(.group($0)) })
     try carrier.remove(goneNames.map { .head($0) } + old.map { .group($0) })
-    garbage.keep(
-      Set(
-        (dominated.map(\.head.name) + former).filter { !goneNames.contains($0) }.map { .head($0) }
-          + nameless.subtracting(old).map { .group($0) }))
+    let kept = Set(dominated.map(\.head.name) + former).subtracting(goneNames)
+    garbage.keep(Set(kept.map { .head($0) } + nameless.subtracting(old).map { .group($0) }))
     try garbage.write()
     var compaction = SyncCompaction()
     (compaction.heads, compaction.groups) = (goneNames.count, old.count)

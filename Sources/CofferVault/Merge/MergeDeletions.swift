@@ -7,8 +7,9 @@ struct MergeDeletion {
   let name: ItemName
   let history: UInt8
   /// As recorded, which both vaults compare alike, and as it is carried on: a clock ahead of this one deletes nothing that is
-  /// written after the merge.
-  let recorded: UInt64, moment: UInt64
+  /// written after the merge, but what it deleted stays deleted.
+  let recorded: UInt64
+  fileprivate(set) var moment: UInt64
   let deletion: RecordMeta.Deletion
   /// Whether the other vault takes it over.
   let isCarried: Bool
@@ -44,14 +45,16 @@ struct MergeDeletions {
     } else {
       known = try items.records.notes(in: .old, &change)
     }
+    var ids: [Set<ItemID>] = [], latest: [ItemID: UInt64] = [:]
     for (present, notes) in Dictionary(grouping: known, by: \.present) {
-      var past: [MergeSource] = [], ids: Set<ItemID> = []
+      var past: [MergeSource] = [], lineIDs: Set<ItemID> = []
       for note in notes.sorted(by: { $0.revision < $1.revision }) {
         let meta = try items.history.meta(note, change)
-        ids.insert(meta.id)
+        lineIDs.insert(meta.id)
         versions[meta.id, default: []].append(source(note))
         guard let deletion = meta.deletion else {
           past.append(source(note))
+          latest[meta.id] = max(latest[meta.id] ?? 0, meta.modified)
           continue
         }
         let isLeftOut = MergeSide.exclusion(meta, items.item(meta), isLeftOut) != nil
@@ -66,11 +69,15 @@ struct MergeDeletions {
           moment: min(meta.modified, items.view.now), deletion: deletion, isCarried: isCarried,
           line: MergeLine(top: source(note), past: past))
         all.append(found)
-        for id in ids { byID[id, default: []].append(found) }
-        (past, ids) = ([], [])
+        ids.append(lineIDs)
+        (past, lineIDs) = ([], [])
       }
       if !past.isEmpty { formers[present] = past }
     }
+    for place in all.indices {
+      all[place].moment = max(all[place].moment, min(all[place].recorded, latest[all[place].id] ?? 0))
+    }
+    for (found, ids) in zip(all, ids) { for id in ids { byID[id, default: []].append(found) } }
     byID = byID.mapValues { $0.sorted { $0.recorded > $1.recorded } }
   }
 

@@ -17,27 +17,62 @@ struct MergeLines {
   let base: [RecordDigest: Set<MergeBase.Row>]
   let ours: [ItemID: [MergeSource]], theirs: [ItemID: [MergeSource]]
   private(set) var since: [ItemID: MergeSince] = [:]
+  /// The contents of records that both sides changed, which the base has and a side removed.
+  private var gone: [ItemID: Set<RecordDigest>] = [:]
 
   init(_ base: MergeBase, _ key: MergeKey, _ ours: MergeSide, _ theirs: MergeSide) throws(StoreError) {
     self.key = key
-    self.base = base.lines(in: ours.pairs)
+    // A record that both sides moved was in a pair that is now equal in both.
+    self.base = base.lines(
+      in: ours.pairs.map { pairs in
+        let read = Set(pairs)
+        return (0..<MergeBase.pairs).filter { pair in
+          guard !read.contains(pair), let known = base.pairs[pair] else { return read.contains(pair) }
+          return known.digests != ours.items.records.digests(ofPair: pair, ours.change)
+        }
+      })
     (self.ours, self.theirs) = (ours.rows(), theirs.rows())
     for id in Set(self.ours.keys).union(self.theirs.keys) {
       let there = try digests(self.theirs[id], of: id, theirs.change)
       let here = try digests(self.ours[id], of: id, ours.change)
-      if here == there, let own = self.ours[id], let other = self.theirs[id] {
-        // Of equal rows, the same ones stay on all machines, or these would put their own seals for ever.
-        since[id] = try Self.first(other, theirs.change) < Self.first(own, ours.change) ? .theirs : .ours
-      } else if let had = self.base[id.digest(key.bytes)] {
-        since[id] = there == had ? .ours : here == had ? .theirs : .both
+      let had = self.base[id.digest(key.bytes)]
+      if let had, here != had, there != had {
+        gone[id] = Set(had.map(\.write)).subtracting(Set(here.map(\.write)).intersection(there.map(\.write)))
+      }
+      since[id] = try Self.since(had, here, there) { () throws(StoreError) in
+        try Self.first(self.theirs[id], theirs.change) < Self.first(self.ours[id], ours.change)
       }
     }
   }
 
+  /// - Parameter isFirst: whether the other vault's rows go before those of this one.
+  private static func since(
+    _ had: Set<MergeBase.Row>?, _ here: Set<MergeBase.Row>, _ there: Set<MergeBase.Row>,
+    _ isFirst: () throws(StoreError) -> Bool
+  ) throws(StoreError) -> MergeSince? {
+    // Of equal rows, the same ones stay on all machines, or these would put their own seals for ever.
+    if here == there { return try isFirst() ? .theirs : .ours }
+    guard let had else { return nil }
+    if there == had { return .ours }
+    if here == had { return .theirs }
+    switch (isUnchanged(here, had), isUnchanged(there, had)) {
+    case (true, true): return try isFirst() ? .theirs : .ours
+    case (true, false): return .theirs
+    case (false, true): return .ours
+    case (false, false): return .both
+    }
+  }
+
+  /// Whether `rows` only lost previous versions, or got the number of a merge after their name.
+  private static func isUnchanged(_ rows: Set<MergeBase.Row>, _ had: Set<MergeBase.Row>) -> Bool {
+    !rows.isEmpty
+      && rows.allSatisfy { row in had.contains { $0.write == row.write && $0.form.hasSameHalf(as: row.form) } }
+  }
+
   private static func first(
-    _ sources: [MergeSource], _ change: borrowing Change
+    _ sources: [MergeSource]?, _ change: borrowing Change
   ) throws(StoreError) -> RecordID {
-    try sources.map { (source) throws(StoreError) in try source.id(change) }.min() ?? .zero
+    try (sources ?? []).map { (source) throws(StoreError) in try source.id(change) }.min() ?? .zero
   }
 
   private func digests(
@@ -54,19 +89,22 @@ struct MergeLines {
     let write = record.writeDigest(key.bytes)
     return rows.contains { $0.write == write }
   }
+
+  /// Whether a side removed this content, which both had.
+  func isGone(_ record: borrowing OpenRecord, of id: ItemID) -> Bool {
+    gone[id]?.contains(record.writeDigest(key.bytes)) ?? false
+  }
 }
 
 extension MergePlan {
   func since(_ id: ItemID) -> MergeSince? { lines?.since[id] }
 
-  /// Those that the base lacks: the side that removed a record for good did not know them.
-  func unknown(
-    _ sources: [MergeSource], of id: ItemID, _ change: borrowing Change
-  ) throws(StoreError) -> [MergeSource] {
+  /// Those that no side removed since the base.
+  func kept(_ sources: [MergeSource], of id: ItemID, _ change: borrowing Change) throws(StoreError) -> [MergeSource] {
     guard let lines else { return sources }
-    var unknown: [MergeSource] = []
-    for source in sources where try !lines.isKnown(source.open(change), of: id) { unknown.append(source) }
-    return unknown
+    var kept: [MergeSource] = []
+    for source in sources where try !lines.isGone(source.open(change), of: id) { kept.append(source) }
+    return kept
   }
 
   /// Whether only one vault has any row of a record that both had: the other removed it for good.
@@ -75,25 +113,21 @@ extension MergePlan {
     return lines.ours[id] == nil || lines.theirs[id] == nil
   }
 
-  /// Notes rows here that the other vault removed for good, knowing them.
-  mutating func forget(_ id: ItemID, _ sources: [MergeSource]) throws(StoreError) {
-    guard let lines, lines.theirs[id] == nil else { return }
-    for source in sources where try lines.isKnown(source.open(ours.change), of: id) { forgotten.append(source) }
-  }
-
-  /// Notes the deleted records that only one vault changed since the base, or removed for good.
+  /// Notes the deleted records that only one vault changed since the base, or removed for good, and the previous versions here
+  /// that the other one removed.
   mutating func noteDeleted() throws(StoreError) {
     guard let lines else { return }
     let present = Set(ours.all.map(\.id)).union(theirs.all.map(\.id))
     let leftOut = Set(theirs.deletions.all.filter { !$0.isCarried }.map(\.id))
-    for (id, since) in lines.since where !present.contains(id) && !leftOut.contains(id) {
-      let own = lines.ours[id] ?? []
-      if since == .theirs {
-        replaced.insert(id)
-      } else if since == .both, try unknown(own.filter { $0.table == .old }, of: id, ours.change).isEmpty {
-        if lines.theirs[id] == nil { replaced.insert(id) }
-      } else if since == .both {
-        try forget(id, ours.deletions.all.filter { $0.id == id }.flatMap(\.line.past))
+    for (id, since) in lines.since {
+      let own = (lines.ours[id] ?? []).filter { $0.table == .old }
+      let kept = try kept(own, of: id, ours.change)
+      if !present.contains(id), !leftOut.contains(id) {
+        if since == .theirs || (since == .both && lines.theirs[id] == nil && kept.isEmpty) { replaced.insert(id) }
+      }
+      let places = Set(kept.map(\.index))
+      for source in own where !places.contains(source.index) {
+        if try source.meta(ours.change).kind == .former { forgotten.append(source) }
       }
     }
   }

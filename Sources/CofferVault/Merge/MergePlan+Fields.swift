@@ -2,17 +2,18 @@ internal import CofferPlatform
 internal import CofferVaultFormat
 
 extension MergePlan {
-  mutating func addFields(_ own: MergeRecord?, _ other: MergeRecord, to group: inout MergeGroup) throws(StoreError) {
-    let pairs = MergePair.match(own.map(ours.fields) ?? [], theirs.fields(of: other)) { [lines] in lines?.since[$0] != nil }
-    let claims = try fieldClaims(pairs, isNew: own == nil, &group)
+  mutating func addFields(_ item: MergeRecord?, _ other: MergeRecord, to group: inout MergeGroup) throws(StoreError) {
+    let (own, others) = (item.map(ours.fields) ?? [], theirs.fields(of: other))
+    let pairs = MergePair.match(own, others, apart: try apart(own, others))
+    let claims = try fieldClaims(pairs, isNew: item == nil, &group)
     for pair in pairs where pair.isLeftOut {
       if let field = pair.ours { group.fields.append(MergeStep(keeping: field, in: group.item.name)) }
     }
-    let hidden = ours.hidden.filter { $0.name.item == own?.name }.map(\.key)
+    let hidden = ours.hidden.filter { $0.name.item == item?.name }.map(\.key)
     for claim in try NameClaim.settled(claims, of: pairs, beside: hidden) {
       let step = try step(pairs[claim.pair], claim, in: group.item.name)
       // A field that comes or goes with its item is reported with it.
-      if own != nil { note(step, in: group.item) }
+      if item != nil { note(step, in: group.item) }
       name(step)
       group.fields.append(step)
     }
@@ -46,10 +47,7 @@ extension MergePlan {
     case (let own?, let other?): return try claim(own, other, number)
     case (let own?, nil):
       if let since = since(own.id) {
-        guard since == .theirs else {
-          if since == .both { try forget(own.id, ours.deletions.formers[own.index] ?? []) }
-          return NameClaim(own, number, .ours(isConflict: false))
-        }
+        guard since == .theirs else { return NameClaim(own, number, .ours(isConflict: false)) }
         replaced.insert(own.id)
         report.deleted.append(own.name)
         return nil

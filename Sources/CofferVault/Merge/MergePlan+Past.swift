@@ -4,7 +4,7 @@ internal import CofferVaultFormat
 
 /// Contents that the other vault deleted, or that a deletion here beat, for the record of a name here.
 struct MergeBurial {
-  let name: ItemName
+  var name: ItemName
   let line: MergeLine
   /// Of either vault.
   let deletion: MergeDeletion
@@ -23,7 +23,8 @@ struct MergeGain {
 extension MergePlan {
   func line(of record: MergeRecord, in side: MergeSide, _ change: inout Change) throws(StoreError) -> MergeLine {
     let top = side.source(of: record)
-    return MergeLine(top: top, past: try past(of: top.meta(change), side, &change))
+    let past = try past(of: top.meta(change), side, &change)
+    return MergeLine(top: top, past: try kept(past, of: record.id, change))
   }
 
   func line(there record: MergeRecord) throws(StoreError) -> MergeLine {
@@ -46,8 +47,7 @@ extension MergePlan {
     let room = max(0, history(Int(record.history), Int(step.theirs?.history ?? 0)) - own.past.count)
     // An equal content that was written later replaces this one.
     let top = step.verdict.isOfOurs ? own.top : other.top
-    let known = try own.past + [top] + versions(of: record.name, &change).all.filter { $0.table == .old }
-    return try new(other.past, beside: known, change).sorted(change).suffix(room)
+    return try new(other.past, beside: own.past + [top], change).sorted(change).suffix(room)
   }
 
   /// Those that this vault has neither in `known` nor, of one id, anywhere else.
@@ -65,25 +65,34 @@ extension MergePlan {
     return try new.missing(in: known, change)
   }
 
-  /// In the order of the deletions.
-  func burials() throws(StoreError) -> [MergeBurial] {
+  /// In the order of the deletions. A deletion that is new here does not mix with another present record of its name.
+  func burials(_ change: borrowing Change) throws(StoreError) -> [MergeBurial] {
     guard keepsDeleted else { return [] }
-    var all: [MergeBurial] = []
+    var all: [MergeBurial] = [], moved: [ItemName: MergeBurial] = [:]
     for (record, deletion, name) in beaten {
       all.append(MergeBurial(name: name, line: try line(there: record), deletion: deletion))
     }
     let deletions = theirs.deletions.all.filter(\.isCarried)
     for deletion in deletions.sorted(by: { ($0.recorded, $0.name) < ($1.recorded, $1.name) }) {
-      let since = since(deletion.id)
-      guard since == nil || since == .both else { continue }
+      // A field that changed here keeps an item that only the other vault changed.
+      guard since(deletion.id) != .ours, !replaced.contains(deletion.id) else { continue }
       var line = deletion.line
-      if isPurged(deletion.id) {
-        line.past = try unknown(line.past, of: deletion.id, theirs.change)
-        // Only the deletion is new, and it was removed for good here.
-        if line.past.isEmpty, try unknown([line.top], of: deletion.id, theirs.change).isEmpty { continue }
+      line.past = try kept(line.past, of: deletion.id, theirs.change)
+      // Only the deletion is new, and it was removed for good here.
+      if isPurged(deletion.id), line.past.isEmpty, try kept([line.top], of: deletion.id, theirs.change).isEmpty { continue }
+      var burial = MergeBurial(name: deletion.name, line: line, deletion: deletion)
+      if let name = names[deletion.id] ?? ours.deletions.last(of: deletion.id)?.name {
+        burial.name = name
+      } else if let item = moved[deletion.name.item], item.deletion.deletion.commit == deletion.deletion.commit {
+        burial.name = ItemName(sealed: item.name.service, item.name.account, field: deletion.name.field)
+      } else if try isPresent(deletion.name, change) {
+        burial.name = try deletion.name.numbered { (name) throws(StoreError) in
+          guard !all.contains(where: { $0.name == name }) else { return false }
+          return try !isPresent(name, change)
+        }
+        moved[deletion.name] = burial
       }
-      let name = names[deletion.id] ?? ours.deletions.last(of: deletion.id)?.name ?? deletion.name
-      all.append(MergeBurial(name: name, line: line, deletion: deletion))
+      all.append(burial)
     }
     let excluded = Set(ours.all.filter { $0.exclusion != nil }.map(\.name))
     return try all.filter { excluded.isDisjoint(with: [$0.name, $0.name.item]) }.map { (burial) throws(StoreError) in
@@ -111,24 +120,34 @@ extension MergePlan {
         deletion: (deletion.moment, deletion.deletion))
     }
     let mine = try own.top.meta(change)
-    let most = max(history(Int(mine.history), Int(theirs.history)), isPresent ? 0 : 1)
+    // Nothing else may have a content that a deletion beat.
+    let least = isPresent && theirs.kind == .deleted ? 0 : 1
+    let most = max(history(Int(mine.history), Int(theirs.history)), least)
     var (pinned, top) = (try new([other.top], beside: all, change).first, own.top)
     let past = try new(other.past, beside: all + [other.top], change).sorted(change)
     if let newer = pinned, !isPresent, mine.id == theirs.id {
-      var isOlder = try own.top.open(change).isBefore(newer.open(change))
-      if try other.past.first(matching: own.top, change) != nil { isOlder = true }
-      if isOlder { (pinned, top) = (own.top, newer) }
+      let isOlder = try own.top.open(change).isBefore(newer.open(change))
+      // As a previous version it has its own time.
+      let known = try other.past.first(matching: own.top, change)
+      if isOlder || known != nil { (pinned, top) = (known ?? own.top, newer) }
     }
     let room = max(0, most - own.past.count - (pinned == nil ? 0 : 1))
     let joined = try (own.past + past.suffix(room)).sorted(change) + (pinned.map { [$0] } ?? [])
     let line = MergeLine(top: top, past: joined.suffix(most))
     var moment = mine.modified
-    // A time ahead counts as now, and so as another one at each merge.
-    if deletion.id == mine.id, deletion.recorded == deletion.moment {
-      moment = max(moment, deletion.moment)
+    if theirs.id == mine.id {
+      // A time ahead counts as now, and so as another one at each merge.
+      if deletion.recorded == deletion.moment { moment = max(moment, deletion.moment) }
+      // Not before the content that it beat.
+      if theirs.kind == .present { moment = max(moment, min(deletion.recorded, theirs.modified)) }
     }
     guard line.all.contains(where: { !$0.isOurs }) || (!isPresent && moment > mine.modified) else { return nil }
     return MergeGain(own: own, line: line, history: most, deletion: mine.deletion.map { (moment, $0) })
+  }
+
+  private func isPresent(_ name: ItemName, _ change: borrowing Change) throws(StoreError) -> Bool {
+    let index = ours.items.index(of: name)
+    return try ours.items.records.list(of: ours.items.bucket(of: index), change).record(at: index) != nil
   }
 
   /// All that this vault has under a name, and its present or last deleted line.
@@ -139,7 +158,7 @@ extension MergePlan {
     let notes = try items.records.notes(of: items.index(of: name.item), in: .old, &change)
       .filter { $0.present == index }.sorted { $0.revision < $1.revision }
     let past = notes.map { MergeSource(items: items, table: .old, index: $0.index, revision: $0.revision, isOurs: true) }
-    let isPresent = try items.records.list(of: items.bucket(of: index), change).record(at: index) != nil
+    let isPresent = try isPresent(name, change)
     let end = isPresent ? notes.endIndex : notes.lastIndex { $0.kind == .deleted } ?? notes.endIndex
     let start = notes[..<end].lastIndex { $0.kind == .deleted }.map { $0 + 1 } ?? 0
     let present = MergeSource(items: items, table: .present, index: index, isOurs: true)

@@ -3,6 +3,18 @@ internal import CofferStorage
 internal import CofferVaultFormat
 
 extension MergePlan {
+  /// The items or fields that match no other one by name: a base has them, or the other vault deleted them.
+  func apart(_ own: [MergeRecord], _ others: [MergeRecord]) throws(StoreError) -> Set<ItemID> {
+    var apart: Set<ItemID> = []
+    for (records, side, other) in [(own, ours, theirs), (others, theirs, ours)] {
+      for record in records {
+        let deletion = try other.deletion(ofItem: record, in: side)
+        if deletion != nil || since(record.id) != nil { apart.insert(record.id) }
+      }
+    }
+    return apart
+  }
+
   /// The content that stays. If only one vault knows the other's content, it has continued from that, whatever its clock
   /// said; otherwise the newer value stays.
   func verdict(_ own: MergeRecord, _ other: MergeRecord) throws(StoreError) -> MergeVerdict {

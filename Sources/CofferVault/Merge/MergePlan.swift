@@ -17,7 +17,7 @@ struct MergePlan {
   var names: [ItemID: ItemName] = [:]
   /// Records whose rows here go, for the other vault's, if it has any, to come as they are.
   var replaced: Set<ItemID> = []
-  /// Previous versions here that the other vault removed for good.
+  /// Previous versions here that the other vault removed.
   var forgotten: [MergeSource] = []
   var report = MergeReport()
 
@@ -32,7 +32,7 @@ struct MergePlan {
       report.same = Int(clamping: counts.items) - ours.records.count - ours.hidden.count { $0.name.field.isEmpty }
     }
     var claims: [NameClaim] = []
-    let pairs = MergePair.match(ours.records, theirs.records) { lines?.since[$0] != nil }
+    let pairs = MergePair.match(ours.records, theirs.records, apart: try apart(ours.records, theirs.records))
     for (number, pair) in pairs.enumerated() {
       progress(number, pairs.count)
       if let claim = try claim(pair, number) { claims.append(claim) }
@@ -57,7 +57,6 @@ struct MergePlan {
       let fields = ours.fields(of: own)
       if let since = since(own.id) {
         guard since == .theirs, !keepsItem(fields, unless: .theirs) else {
-          if since == .both { try forget(own.id, ours.deletions.formers[own.index] ?? []) }
           return NameClaim(own, number, .ours(isConflict: false))
         }
         replaced.formUnion([own.id] + fields.map(\.id))
@@ -130,15 +129,18 @@ struct MergePlan {
     let changed = groups.flatMap { [$0.item.name] + $0.fields.map(\.name) + $0.removed.map(\.field.name) }
     var told = Set(changed + removed.map(\.item.name) + report.joined + replaced.compactMap { names[$0] })
     var gains = false, change = ours.change
-    for burial in try burials() where try gain(burial, &change) != nil {
+    for burial in try burials(change) where try gain(burial, &change) != nil {
       gains = true
       if !burial.name.isInternal, told.insert(burial.name).inserted { report.joined.append(burial.name) }
     }
     return gains
   }
 
+  /// Of two records of one name, only the id of the content that stays goes on.
   mutating func name(_ step: MergeStep) {
-    for record in [step.ours, step.theirs].compactMap(\.self) { names[record.id] = step.name }
+    let (own, other) = step.verdict.isOfOurs ? (step.ours, step.theirs) : (step.theirs, step.ours)
+    if let other { names[other.id] = own == nil ? step.name : nil }
+    if let own { names[own.id] = step.name }
   }
 
   func step(_ pair: MergePair, _ claim: NameClaim, in item: ItemName? = nil) throws(StoreError) -> MergeStep {

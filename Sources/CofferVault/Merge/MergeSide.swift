@@ -126,11 +126,11 @@ struct MergePair {
 
   var keys: [ItemName] { [ours, theirs].compactMap { $0?.key } }
 
-  /// Matches by id, then the rest by name, but for those of a base: these are other records.
-  static func match(_ ours: [MergeRecord], _ theirs: [MergeRecord], isKnown: (ItemID) -> Bool) -> [MergePair] {
+  /// Matches by id, then the rest by name, but for those that are `apart`.
+  static func match(_ ours: [MergeRecord], _ theirs: [MergeRecord], apart: Set<ItemID>) -> [MergePair] {
     var pairs = ours.map { MergePair(ours: $0) }
     let byID = match(theirs, to: &pairs, \.id) { _ in true }
-    let byName = match(byID, to: &pairs, \.key) { !isKnown($0) }
+    let byName = match(byID, to: &pairs, \.key) { !apart.contains($0) }
     return pairs + byName.map { MergePair(theirs: $0) }
   }
 

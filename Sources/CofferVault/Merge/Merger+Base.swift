@@ -18,15 +18,18 @@ extension Merger {
     for source in plan.forgotten { _ = try records.drop(source.index, as: .past, &change) }
     for deletion in plan.theirs.deletions.all where deletion.isCarried && plan.replaced.contains(deletion.id) {
       let name = try plan.burialName(deletion.name)
+      let past = try plan.kept(deletion.line.past, of: deletion.id, change)
+      let line = MergeLine(top: deletion.line.top, past: past)
       guard plan.keepsDeleted else { continue }
-      if name == deletion.name, try put(deletion.line, as: name, &change) { continue }
-      let burial = MergeBurial(name: name, line: deletion.line, deletion: deletion)
+      if name == deletion.name, try put(line, as: name, &change) { continue }
+      let burial = MergeBurial(name: name, line: line, deletion: deletion)
       if let gain = try plan.gain(burial, &change) { try bury(gain, burial, &change) }
     }
   }
 
   func writeWhole(_ record: MergeRecord, _ step: MergeStep, _ change: inout Change) throws(StoreError) -> UInt64? {
-    let line = MergeLine(top: plan.theirs.source(of: record), past: plan.theirs.deletions.formers[record.index] ?? [])
+    let past = try plan.kept(plan.theirs.deletions.formers[record.index] ?? [], of: record.id, change)
+    let line = MergeLine(top: plan.theirs.source(of: record), past: past)
     if step.name == record.name, try put(line, as: step.name, &change) { return nil }
     _ = try store(
       line.top, as: step.name, named: step.named, keeping: Int(record.history), after: line.past, [], &change)

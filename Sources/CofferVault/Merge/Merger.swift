@@ -38,7 +38,7 @@ struct Merger {
         } catch { throw error.about(key: step.name.description) }
       }
     }
-    for burial in try plan.burials() {
+    for burial in try plan.burials(change) {
       if let gain = try plan.gain(burial, &change) { try bury(gain, burial, &change) }
     }
     return report
@@ -64,12 +64,7 @@ struct Merger {
     if step.verdict == .whole, let record = step.theirs { return try writeWhole(record, step, &change) }
     var own = step.ours.flatMap { lifted[$0.index] }, other: MergeLine?
     if let record = step.ours, own == nil { own = try plan.line(of: record, in: plan.ours, &change) }
-    if let record = step.theirs {
-      other = try plan.line(there: record)
-      if let past = other?.past, step.ours == nil, plan.isPurged(record.id) {
-        other?.past = try plan.unknown(past, of: record.id, change)
-      }
-    }
+    if let record = step.theirs { other = try plan.line(there: record) }
     guard let winner = step.verdict.isOfOurs ? own : other else {
       throw StoredParts.tampered("a record that should exist is missing", view.place)
     }
@@ -77,6 +72,10 @@ struct Merger {
     var past = own?.past ?? [], isLoserNew = false
     if !step.verdict.keepsContent {
       (past, isLoserNew) = try joined(winner, step.verdict.isOfOurs ? other : own, change)
+      if isLoserNew, let loser = past.last, let id = step.ours?.id, try plan.kept([loser], of: id, change).isEmpty {
+        past.removeLast()
+        isLoserNew = false
+      }
       past = past.suffix(most)
       for (place, source) in past.enumerated() where !source.isOurs {
         if let same = try own?.past.first(matching: source, change) { past[place] = same }

@@ -24,6 +24,11 @@ package struct Block16<Role>: Hashable, Sendable {
     self.second = second
   }
 
+  /// The first halves of two.
+  package init(halves one: Self, _ other: Self) { self.init(first: one.first, second: other.first) }
+
+  package func hasSameHalf(as other: Self) -> Bool { first == other.first }
+
   @inline(__always)
   package init?(_ bytes: UnsafeRawBufferPointer) {
     guard bytes.count == 16 else { return nil }

@@ -40,16 +40,22 @@ extension OpenRecord {
 }
 
 extension RecordMeta {
-  /// Of all that a write leaves: the kind, names, revision, times, history and deletion.
+  /// Of all that a write leaves: the kind, names, revision, times, history and deletion. Its first half is of the kind and the
+  /// own name alone, without the number that a merge gives.
   package func formDigest(_ key: borrowing SecretBytes) -> RecordDigest {
     key.withUnsafeBytes { key in
-      KeyedHash.block(key, .syncForm, salt: VaultSalt.zero) { hash in
+      let state: RecordDigest = KeyedHash.block(key, .syncState, salt: VaultSalt.zero) { hash in
+        hash.update(kind.rawValue)
+        for text in field.isEmpty ? [service, account.withoutNumber] : [field.withoutNumber] { hash.update(prefixed: text) }
+      }
+      let form: RecordDigest = KeyedHash.block(key, .syncForm, salt: VaultSalt.zero) { hash in
         hash.update(kind.rawValue)
         for text in [service, account, field] { hash.update(prefixed: text) }
         for number in [revision, named, created, modified, deletion?.until ?? 0] { hash.update(number) }
         hash.update(history)
         hash.update(deletion?.commit ?? .zero)
       }
+      return RecordDigest(halves: state, form)
     }
   }
 }
@@ -83,11 +89,27 @@ extension SealedSlot {
   }
 }
 
+extension String {
+  /// Without " (2)" at the end, however often, or "(2)" alone.
+  fileprivate var withoutNumber: String {
+    var text = self[...]
+    while text.last == ")", let start = text.lastIndex(of: "(") {
+      let digits = text[text.index(after: start)...].dropLast()
+      guard !digits.isEmpty, digits.allSatisfy({ ("0"..."9").contains($0) }) else { break }
+      let rest = text[..<start]
+      guard rest.isEmpty || rest.last == " " else { break }
+      text = rest.dropLast()
+    }
+    return String(text)
+  }
+}
+
 extension Label {
   fileprivate static let syncSlot = Label("sync slot")
   fileprivate static let syncSecret = Label("sync secret")
   fileprivate static let syncLabel = Label("sync label")
   fileprivate static let syncLine = Label("sync line")
   fileprivate static let syncWrite = Label("sync write")
+  fileprivate static let syncState = Label("sync state")
   fileprivate static let syncForm = Label("sync form")
 }

@@ -22,7 +22,8 @@ import Testing
       case .removed, .cut, .flipped, .exchanged: [.unreachable, .rolledBack]
       case .emptied, .stale: [.rolledBack]
       case .renamed: [.damaged]
-      case .foreign, .otherVaultID: [.replaced]
+      case .foreign: [.replaced]
+      case .otherVaultID: [.damaged, .replaced]
       case .stranger: []
       case .otherState, .lessGroups: [.tampered]
       case .otherHeader: [.tampered, .damaged, .replaced, .locked, .forked, .rolledBack, .unsupported]
@@ -96,7 +97,7 @@ import Testing
     switch rewriting {
     case .removed: files[name] = nil
     case .cut: files[name] = files[name]?.dropLast(Int.random(in: 1...40, using: &random))
-    case .flipped: files[name] = Self.flipped(files[name] ?? [0], from: 0, &random)
+    case .flipped: files[name] = files[name].map { Self.flipped($0, from: 0, &random) }
     case .exchanged:
       let other = files.keys.sorted().randomElement(using: &random) ?? ""
       let (first, second) = (files[name], files[other])

@@ -112,6 +112,72 @@ import Testing
     #expect(all.reports.allSatisfy { $0.conflicts.isEmpty })
   }
 
+  @Test func `what one machine wrote and deleted stays with the item that a new field of another one keeps`() throws {
+    let all = try machines()
+    try all.machines[0].vault.set(form("a1"), for: ada)
+    try all.machines[0].vault.remove(ada, keptUntil: .distantFuture)
+    try all.machines[1].vault.set(form("1"), for: ada.field(named: "pin"))
+    try all.sync(all.machines[0])
+    try all.settle()
+    try expectSame(all)
+    #expect(try all.machines[2].vault.values(ada) == ["a0", "a1"])
+  }
+
+  /// Two machines change `ada` or `bob` without knowledge of each other; all then agree.
+  private func changed(
+    _ one: (borrowing UnlockedVault) throws -> Void, _ other: (borrowing UnlockedVault) throws -> Void, isSecondFirst: Bool
+  ) throws -> MergedMachines {
+    let all = try machines { vault in
+      try vault.set(form("a1"), for: ada)
+      try vault.set(form("a2"), for: ada)
+    }
+    try one(all.machines[0].vault)
+    tick()
+    try other(all.machines[1].vault)
+    try all.sync(all.machines[isSecondFirst ? 1 : 0])
+    try all.settle()
+    try expectSame(all)
+    return all
+  }
+
+  @Test(arguments: [false, true])
+  func `a previous version that one machine removed does not come back with a change by another`(isSecondFirst: Bool) throws {
+    let prune = { (vault: borrowing UnlockedVault) throws -> Void in _ = try vault.prune(.allBut(1), of: self.ada) }
+    var all = try changed(prune, { try $0.set(form("a3"), for: ada) }, isSecondFirst: isSecondFirst)
+    #expect(try all.machines[2].vault.values(ada) == ["a3", "a2", "a1"])
+    let both = { (vault: borrowing UnlockedVault) throws -> Void in
+      try vault.set(form("a3"), for: self.ada)
+      _ = try vault.prune(.allBut(0), of: self.ada)
+    }
+    all = try changed(both, { try $0.set(form("b3"), for: ada) }, isSecondFirst: isSecondFirst)
+    #expect(try all.machines[2].vault.values(ada) == ["b3", "a3"])
+    #expect(all.reports.flatMap(\.conflicts).count == 1)
+  }
+
+  @Test(arguments: [false, true])
+  func `a history that one machine only shortened keeps nothing that another deleted, or removed for good`(
+    isSecondFirst: Bool
+  ) throws {
+    let prune = { (vault: borrowing UnlockedVault) throws -> Void in _ = try vault.prune(.allBut(0), of: self.ada) }
+    var all = try changed(prune, { try $0.remove(ada, keptUntil: .distantFuture) }, isSecondFirst: isSecondFirst)
+    #expect(try all.machines[2].vault.list().map(\.name) == [bob] && all.machines[2].vault.values(ada) == ["a2"])
+    all = try changed(prune, { try $0.remove(ada) }, isSecondFirst: isSecondFirst)
+    #expect(try all.machines[2].vault.list().map(\.name) == [bob] && all.machines[2].vault.values(ada).isEmpty)
+  }
+
+  @Test(arguments: [false, true])
+  func `an item that only got a number goes where another machine renamed or removed it`(isSecondFirst: Bool) throws {
+    let number = { (vault: borrowing UnlockedVault) throws -> Void in
+      try vault.apply([.move(self.ada, to: ItemName(sealed: "svc", "ada (2)"))])
+    }
+    let cat = ItemName(sealed: "svc", "cat")
+    clock.value += 2
+    var all = try changed({ try $0.apply([.move(ada, to: cat)]) }, number, isSecondFirst: isSecondFirst)
+    #expect(try all.machines[2].vault.list().map(\.name) == [bob, cat])
+    all = try changed(number, { try $0.remove(ada) }, isSecondFirst: isSecondFirst)
+    #expect(try all.machines[2].vault.list().map(\.name) == [bob])
+  }
+
   @Test func `two heads are merged in one transaction`() throws {
     let all = try machines()
     for (number, machine) in all.machines.prefix(2).enumerated() {

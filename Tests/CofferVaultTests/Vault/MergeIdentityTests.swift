@@ -179,4 +179,63 @@ import Testing
     #expect(trial.conflicts.map(\.winner) == [.this] && !trial.isEmpty)
     #expect(try !pair.mergeHere().isEmpty && pair.mergeHere().isEmpty)
   }
+
+  @Test func `a deletion of what became a part of another item comes with the first merge`() throws {
+    let here = try home.create()
+    try here.set(form("v"), for: ada, keeping: 5)
+    let pair = try home.pair(here)
+    let (cat, eve) = (ItemName(sealed: "svc", "cat"), ItemName(sealed: "svc", "eve"))
+    home.tick()
+    try pair.here.remove(ada, keptUntil: .distantFuture)
+    home.tick()
+    // Changed since: there it stays, and is the older one of two of its new name.
+    try pair.there.set(form("w"), for: ada)
+    try pair.there.apply([.move(ada, to: eve)])
+    home.tick()
+    try pair.here.set(form("x"), for: eve, keeping: 5)
+    try pair.expectSettled()
+    #expect(try pair.there.values(eve) == ["x", "w", "v"] && pair.there.deleted().map(\.item.name) == [ada])
+    try pair.here.apply([.move(eve, to: cat)])
+    try pair.expectSettled()
+  }
+
+  @Test(arguments: [false, true])
+  func `a deletion is carried by a vault with an item of that name, whether it had the deleted one or not`(isNew: Bool) throws {
+    let here = try home.create()
+    try here.set(form("v"), for: ada)
+    let pair = try home.pair(here)
+    let place = try TemporaryVault()
+    let other = try home.create(at: place)
+    if !isNew { _ = try other.merge(pair.here) }
+    home.tick()
+    try pair.here.remove(ada, keptUntil: .distantFuture)
+    home.tick()
+    try pair.here.set(form("new"), for: ada)
+    try pair.there.apply([.move(ada, to: bob)])
+    _ = try other.merge(pair.here)
+    #expect(try pair.there.merge(other).deleted == [bob])
+    #expect(try text(other.get(ada)) == "new" && text(pair.there.get(ada)) == "new")
+    _ = try other.merge(pair.there)
+    #expect(try other.merge(pair.there).isEmpty && pair.there.merge(other).isEmpty)
+  }
+
+  @Test func `what a deletion by a clock ahead beat stays deleted where the deletion is carried`() throws {
+    let here = try home.create()
+    try here.set(form("v"), for: ada)
+    let pair = try home.pair(here)
+    let place = try TemporaryVault()
+    let other = try home.create(at: place)
+    _ = try other.merge(pair.here)
+    home.now += 1000
+    try pair.there.set(form("edit"), for: ada)
+    home.now += 1
+    try pair.here.remove(ada, keptUntil: .distantFuture)
+    home.now += 1
+    try pair.here.set(form("new"), for: ada)
+    home.now -= 1000
+    #expect(try pair.mergeHere().kept == [ada] && pair.here.values(ada) == ["new", "edit", "v"])
+    _ = try other.merge(pair.here)
+    #expect(try pair.there.merge(other).deleted == [ada])
+    #expect(try pair.there.list().map(\.name) == [ada] && text(pair.there.get(ada)) == "new")
+  }
 }

@@ -238,4 +238,30 @@ import Testing
     #expect(try report.joined == [ada] && trio.a.values(ada) == ["a2", "b1", "a0"])
     try expectSettled(trio.a, trio.b)
   }
+
+  @Test func `a version of what both deleted has its own time wherever it was deleted`() throws {
+    let trio = try trio()
+    try trio.b.apply([.describe(ada, as: ItemMetadata(label: "L"))])
+    _ = try trio.a.merge(trio.b)
+    home.tick()
+    try trio.b.remove(ada, keptUntil: .distantFuture)
+    try trio.a.set(form("a2"), for: ada)
+    try trio.a.remove(ada, keptUntil: .distantFuture)
+    try expectSettled(trio.a, trio.b)
+    #expect(try trio.a.values(ada) == ["a2", "a0", "a0"] && trio.b.values(ada) == ["a2", "a0", "a0"])
+  }
+
+  @Test func `a version is taken over, though another one of the name was deleted with an equal one`() throws {
+    let trio = try trio { vault in try vault.set(form("a0"), for: bob) }
+    let cat = ItemName(sealed: "svc", "cat")
+    try trio.a.remove(bob, keptUntil: .distantFuture)
+    try trio.a.set(form("a1"), for: ada, keeping: 0)
+    home.tick()
+    try trio.a.apply([.move(ada, to: bob)])
+    _ = try trio.b.merge(trio.a, keeping: 10)
+    home.tick()
+    try trio.b.apply([.move(bob, to: cat)])
+    _ = try trio.a.merge(trio.b, keeping: 10)
+    #expect(try trio.a.values(cat) == ["a1", "a0"] && trio.a.merge(trio.b, keeping: 10).isEmpty)
+  }
 }
