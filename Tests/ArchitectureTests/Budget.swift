@@ -1,10 +1,10 @@
 /// Limits of Coffer's size and entanglement. A change that needs more raises a figure here, in its own commit.
 enum Budget {
   // Lines of .swift, .c and .h; code lines are neither blank nor only a comment.
-  static let sourceLines = 94_700
-  static let codeLines = 72_900
-  static let testLines = 84_400
-  static let largestTarget = 20_400
+  static let sourceLines = 97_200
+  static let codeLines = 74_800
+  static let testLines = 86_200
+  static let largestTarget = 20_700
   /// The code that keeps a thief from learning anything and detects edits.
   static let trustedCoreLines = 8_000
   static let trustedCore = [
@@ -16,15 +16,15 @@ enum Budget {
   static let fileCircle = 20
   /// Members visible to a file of the vault's engine: all non-private ones of its target, and the visible ones of the two
   /// targets below.
-  static let engineMembers = 1_430
+  static let engineMembers = 1_500
   static let storeRequirements = 9
   static let decidingStoreRequirements = 3
   static let layeredStoreRequirements = 4
 
-  static let trackedFiles = 2_285
-  static let commentWords = 168_700
+  static let trackedFiles = 2_320
+  static let commentWords = 174_000
   /// Clauses in the comments of Sources that begin with what, who or whoever.
   static let clauses = 40
   static let linesOver130 = 2
-  static let markdownWords = 68_500
+  static let markdownWords = 70_800
 }

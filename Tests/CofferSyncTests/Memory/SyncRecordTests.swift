@@ -76,7 +76,8 @@ import Testing
 
   @Test func `the largest record is read, and a larger one is not written`() throws {
     let address = String(repeating: "a", count: SyncRecord.longestAddress)
-    let largest = record(address, machines: 255, heads: 64)
+    var largest = record(address, machines: 255, heads: 64)
+    for machine in largest.seen.marks.keys { largest.names[machine] = String(repeating: "n", count: 255) }
     #expect(largest.encoded().count == SyncRecord.largest)
     try largest.write(in: pins)
     #expect(try SyncRecord.read(vault, address, in: pins) == largest)
