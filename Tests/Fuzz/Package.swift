@@ -119,7 +119,7 @@ let package = Package(
       name: "CofferCLI",
       dependencies: [
         "Coffer", "CofferAgent", "CofferDefaults", "CofferFormats", "CofferLogin", "CofferMemory", "CofferPlatform",
-        "CofferPostgres", "CofferSecretService", "CofferSSH", "CofferStorage", "CofferTerminal", "CofferVault",
+        "CofferPostgres", "CofferSecretService", "CofferSSH", "CofferStorage", "CofferSync", "CofferTerminal", "CofferVault",
         "CofferVaultRows", "CCofferLibraries", "CCofferPages", arguments, system,
       ],
       // In a file named Main.swift, SwiftPM would take the target for a program, and another program would get none of its

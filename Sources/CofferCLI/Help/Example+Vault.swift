@@ -101,6 +101,11 @@ extension Example {
     "vault rotate": [Example("a new key for all items", "coffer vault rotate")],
     "vault identity": [Example("an identity of your own", "coffer vault identity ~/me.identity --new")],
     "backup": [Example("a sealed copy of today", "coffer backup ~/vault-2026-11-22.backup")],
+    "vault sync": [
+      Example("the first time: where the sealed files go", "coffer vault sync git@host:ada/vault.git --as desk"),
+      Example("then, with each remote that is remembered", "coffer vault sync"),
+    ],
+    "vault clone": [Example("the vault on another machine", "coffer vault clone git@host:ada/vault.git --as lap")],
     "vault mirror": [
       Example("a copy to read while the server is away", "coffer vault mirror ~/mirrors/team"),
       Example("update it after each commit, until Control-C", "coffer vault mirror ~/mirrors/team --follow"),
