@@ -32,6 +32,9 @@ package enum HeadVault {
   package final class Slot: Sendable {
     fileprivate let slot: OpenSlot
     fileprivate init(_ slot: consuming OpenSlot) { self.slot = slot }
+
+    /// Whether its secret proves the vault's key, as a recipient's does not.
+    package var provesKey: Bool { slot.anchor != nil }
   }
 
   /// Opens a slot of `rows`.

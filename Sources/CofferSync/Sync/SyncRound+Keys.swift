@@ -9,16 +9,22 @@ internal import FoundationEssentials
 final class HeadSecrets {
   private var credentials: Credentials?
   private(set) var slot: HeadVault.Slot?
+  /// The epoch of the head whose slot they opened.
+  private var epoch: UInt64 = 0
 
   init(_ credentials: consuming Credentials?) { self.credentials = credentials }
 
   func outline(of rows: any VaultRows, by vault: borrowing UnlockedVault) throws(StoreError) -> HeadVault.Outline {
     do throws(StoreError) { return try HeadVault.outline(of: rows, by: vault, with: slot) } catch {
       guard error.kind == .locked, slot == nil, let given = credentials.take() else { throw error }
-      slot = try HeadVault.slot(of: rows, by: vault, with: given)
+      (slot, epoch) = (try HeadVault.slot(of: rows, by: vault, with: given), try HeadVault.stated(rows).epoch)
       return try HeadVault.outline(of: rows, by: vault, with: slot)
     }
   }
+
+  /// Whether a head of `epoch` that neither secret opens is one between two changes of a passphrase: the given secret opened a
+  /// later one, and proves its key. A public key would prove nothing, as anyone can seal to it.
+  func isLater(than epoch: UInt64) -> Bool { epoch < self.epoch && slot?.provesKey == true }
 }
 
 extension SyncRound {

@@ -81,12 +81,15 @@ extension SyncRound {
     _ rows: CommittedRows, _ vector: VersionVector, over newest: [Found], _ key: MergeKey, _ bases: Bases
   ) throws(StoreError) -> Cut {
     let content = try rows.mergeBase(key, from: bases.newest)
-    let items = try rows.items(of: content, without: vector.marks.keys.map(SyncMachine.item))
+    // Those of other remotes too.
+    let machines = Set(vector.marks.keys).union(bases.known.marks.keys)
+    let items = try rows.items(of: content, without: machines.map(SyncMachine.item))
     var cut = Cut(key: rows.key, state: try rows.committed(), base: content, items: items)
-    if try isPut(rows, content, newest) { return cut }
+    // A person who accepts the remote has all put again, as its files may be lost or cut.
+    if !options.accepts, try isPut(rows, content, newest) { return cut }
     guard let mark = vector.marks[bases.machine] else { preconditionFailure("it has this machine's entry") }
     let (folder, lent) = (folder, Lent())
-    let last = newest.last
+    let last = options.accepts ? nil : newest.last
     let before = last.flatMap { bases.content(at: $0.vector) }.flatMap { $0.mark == content.mark ? $0 : nil }
     let isUnchanged = { (pair: Int) in before.map { $0.digests(ofPair: pair) == content.digests(ofPair: pair) } ?? false }
     let head = try GroupCutter(rows, content, since: last?.head, isUnchanged: isUnchanged) { (hash, bytes) throws(StoreError) in

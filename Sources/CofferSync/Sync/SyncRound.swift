@@ -84,7 +84,8 @@ struct SyncRound {
       throw rolledBack("nothing lies there, and machines have put something before")
     }
     let state = try HeadVault.read(vault) { (rows) throws(StoreError) in try rows.committed() }
-    if let known = memory, known.isOf(state, listing.heads) {
+    let isDecided = options.accepts || options.takesKey != nil
+    if let known = memory, !isDecided, known.isOf(state, listing.heads) {
       memory?.synced = Milliseconds.count(clock())
       if !options.isTrial { try memory?.write(in: pins) }
       report.items = Int(clamping: known.items)
@@ -128,14 +129,20 @@ struct SyncRound {
         cure: "remove the oldest ones, or begin the remote anew")
     }
     try bring(names.map { .head($0) })
-    var found: [Found] = []
+    var heads: [(rows: SealedPieces, epoch: UInt64)] = []
     for name in names {
       guard let bytes = try folder.read(.head(name)) else { throw incomplete("a head is missing there") }
-      let head = try Head(bytes, named: name, at: remote)
-      let rows = header(head)
+      let rows = header(try Head(bytes, named: name, at: remote))
+      heads.append((rows, try HeadVault.stated(rows).epoch))
+    }
+    // The newest first: a secret that a person gave is tried on it.
+    heads.sort { ($0.epoch, $0.rows.head.name.generation) > ($1.epoch, $1.rows.head.name.generation) }
+    var found: [Found] = []
+    for (rows, epoch) in heads {
+      let head = rows.head
       let outline: HeadVault.Outline
       do throws(StoreError) { outline = try secrets.outline(of: rows, by: vault) } catch {
-        guard error.kind == .rolledBack else { throw error }
+        guard error.kind == .rolledBack || error.kind == .locked && secrets.isLater(than: epoch) else { throw error }
         report.passedOver += 1
         continue
       }
@@ -155,14 +162,15 @@ struct SyncRound {
     var wanted: [PieceName] = []
     for name in names where try !folder.has(name) { wanted.append(name) }
     guard !wanted.isEmpty else { return }
-    var missing = try carrier.get(wanted, into: folder).count
+    var missing = try carrier.get(wanted, into: folder)
     for name in wanted {
       guard let bytes = try folder.read(name), PlainHash.digest(bytes) != name.digest else { continue }
       // Cut short, or changed: a later sync must bring it again.
       try folder.remove(name)
-      missing += 1
+      missing.append(name)
     }
-    guard missing == 0 else { throw incomplete("\(missing) of \(wanted.count) files are missing there, or cut short") }
+    guard let first = missing.first else { return }
+    throw incomplete("\(missing.count) of \(wanted.count) files are missing there, or cut short, such as \(first)")
   }
 
   func joint(_ heads: [Found], _ memory: SyncRecord?) throws(StoreError) -> VersionVector {

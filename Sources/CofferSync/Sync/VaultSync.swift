@@ -120,7 +120,11 @@ public struct VaultSync: Sendable {
       return report
     }
     turn.end()
-    return try run(vault, sync)
+    do throws(StoreError) { return try run(vault, sync) } catch {
+      throw StoreError(
+        error.kind, "the vault was cloned, but its first sync failed: \(error.what)", place: error.place ?? remote,
+        cure: "sync with the remote: \(error.cure)", underlying: error, remedy: error.remedy)
+    }
   }
 
   /// Removes unneeded files at the remote: heads that another one dominates, and groups that no head names. A group

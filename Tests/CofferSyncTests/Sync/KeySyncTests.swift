@@ -215,14 +215,17 @@ import Testing
     #expect(try labels(lap) == ["mine"])
   }
 
-  @Test func `a passphrase that was changed elsewhere is asked for once`() throws {
+  @Test(arguments: [["new"], ["between", "new"]])
+  func `a passphrase that was changed elsewhere, even twice, is asked for once`(_ changes: [String]) throws {
     let desk = try Laptop.first("desk", remote)
     let id = try desk.withVault { vault in try vault.addSlot(Self.passphrase("old"), label: "phrase", cost: .floor).id }
     let (_, lap) = try two(desk)
     lap.credentials = { try Self.passphrase("old") }
     try lap.set("ada", "of lap")
-    try desk.withVault { vault in _ = try vault.changePassphrase(to: Self.passphrase("new"), ofSlot: id, cost: .floor) }
-    try desk.sync()
+    for text in changes {
+      try desk.withVault { vault in _ = try vault.changePassphrase(to: Self.passphrase(text), ofSlot: id, cost: .floor) }
+      try desk.sync()
+    }
     #expect(try refusal(lap).kind == .locked)
     #expect(try lap.sync(with: Self.passphrase("new")).put != nil)
     #expect(throws: StoreError.self) { try lap.value("ada") }

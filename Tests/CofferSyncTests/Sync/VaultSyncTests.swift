@@ -128,6 +128,18 @@ import Testing
     #expect(try desk.sync { $0.accepts = true }.put != nil)
   }
 
+  @Test func `files that were lost or cut are put again by a machine that accepts the remote`() throws {
+    let (desk, _) = try two("ada", "bob")
+    let groups = remote + "/o"
+    for name in try FileManager.default.contentsOfDirectory(atPath: groups) { truncate("\(groups)/\(name)", 50) }
+    #expect(try desk.sync().put == nil)
+    let stick = try Laptop.empty("stick", remote)
+    #expect(performing: { try stick.clone() }, throws: { ($0 as? StoreError)?.kind == .unreachable })
+    #expect(try desk.sync { $0.accepts = true }.put != nil)
+    try stick.clone()
+    #expect(try stick.value("ada") == "ada-0" && stick.value("bob") == "bob-0")
+  }
+
   @Test func `a missing or cut file is waited for`() throws {
     let (desk, lap) = try two("ada")
     try desk.set("ada", "ada-1")

@@ -275,7 +275,7 @@ private struct SyncAnswer {
     if let put = report.put {
       let what = isTrial ? "would put: " : "put: \(counted(report.items, "item")), "
       try Output.line("\(what)generation \(put), at \(remote)")
-    } else {
+    } else if !isTrial || report.taken.isEmpty {
       try Output.line("in step: \(remote)")
     }
     if report.passedOver > 0 {
