@@ -40,8 +40,11 @@ public struct VaultSync: Sendable {
   ///
   /// A later key that another machine gave the vault is followed, if it comes from the one here.
   ///
-  /// - Parameter credentials: another secret, where the one that opened `vault` does not open the heads there, as after a
-  ///   change of the passphrase on another machine.
+  /// - Parameters:
+  ///   - vault: this machine's copy.
+  ///   - options: how to sync.
+  ///   - credentials: another secret, where the one that opened `vault` does not open the heads there, as after a change of the
+  ///     passphrase on another machine.
   /// - Throws: `StoreError` `.rolledBack` for a remote that lacks a put that this machine has seen, `.forked` for two puts of
   ///   one machine and one generation, and for a key of another history, `.locked` if no given secret opens a later key,
   ///   `.conflict` for a slot that got two new secrets, `.replaced` for another vault, `.unreachable` for a remote that cannot
@@ -97,9 +100,9 @@ public struct VaultSync: Sendable {
   ///   - file: the new vault.
   ///   - credentials: secrets for a slot of the head.
   ///   - options: how to open the vault; its folder of pins is this sync's.
-  ///   - sync: as for ``run(_:_:)``. A trial opens the head and makes no file.
+  ///   - sync: as for ``run(_:_:with:)``. A trial opens the head and makes no file.
   /// - Throws: `StoreError` `.alreadyExists`, `.notFound` if nothing lies there, `.unproven` for a recipient's key without an
-  ///   invitation, `.wrongSecret`, `.rolledBack` for a remote that was seen with more; the errors of ``run(_:_:)``, after
+  ///   invitation, `.wrongSecret`, `.rolledBack` for a remote that was seen with more; the errors of ``run(_:_:with:)``, after
   ///   which the file may be there.
   public func clone(
     to file: FilePath, with credentials: consuming Credentials, options: VaultOptions, _ sync: SyncOptions
@@ -130,7 +133,7 @@ public struct VaultSync: Sendable {
   /// Removes unneeded files at the remote: heads that another one dominates, and groups that no head names. A group
   /// stays for a day after it was last needed, as a machine may be putting it.
   ///
-  /// - Throws: the errors of ``run(_:_:)``; nothing else changes.
+  /// - Throws: the errors of ``run(_:_:with:)``; nothing else changes.
   public func compact(_ vault: borrowing UnlockedVault) throws(StoreError) -> SyncCompaction {
     try withTurn(vault.id) { () throws(StoreError) in
       let round = try round(of: vault.id, SyncOptions(machine: ""))
