@@ -110,7 +110,8 @@ import Testing
     case .renamed:
       guard let head = Self.newest(of: files), let bytes = files.removeValue(forKey: head) else { return }
       files["h/\(Int.random(in: 90...99, using: &random))" + head.drop { $0 != "-" }] = bytes
-    case .manyHeads: for number in 0..<1_025 { files["h/\(number + 1)-" + String(repeating: "ab", count: 32)] = [0] }
+    // So many that none of the other rewritings makes them too few.
+    case .manyHeads: for number in 0..<1_030 { files["h/\(number + 1)-" + String(repeating: "ab", count: 32)] = [0] }
     case .otherState: try rewrite(&files) { head in Head.with(head, state: Self.flipped(head.state, from: 8, &random)) }
     case .otherHeader: try rewrite(&files) { head in Head.with(head, header: Self.flipped(head.header, from: 0, &random)) }
     case .otherVaultID:
