@@ -7,8 +7,8 @@ extension AgentClient {
   /// More than the time after which another program that carries files is stopped.
   private static let syncTime = Duration.seconds(3_600)
 
-  /// The agent's sync of the vault with a remote that this machine has synced with before, as ``VaultSync/run(_:_:with:)`` does it.
-  /// It accepts nothing that the machine would refuse: that is for the owner of a secret.
+  /// The agent's sync of the vault with a remote that this machine has synced with before, as ``VaultSync/run(_:_:with:)``
+  /// does it. It accepts nothing that the machine would refuse: that is for the owner of a secret.
   ///
   /// - Parameters:
   ///   - remote: as ``VaultSync/remote`` names it.
