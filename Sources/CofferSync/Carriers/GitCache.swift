@@ -108,6 +108,14 @@ struct GitCache: Sendable {
       try git(["init", "--quiet", "--bare", "--template="])
       return
     }
+    // Left by a git that was killed. The caller alone uses the cache, and all that is read of it is compared with its hash.
+    for lock in ["shallow.lock", "packed-refs.lock", "HEAD.lock", "config.lock", "gc.pid.lock", "refs/coffer/tip.lock"] {
+      let file = folder.appending("repository").appending(lock)
+      let result = SystemCalls().unlink(file.string)
+      guard result == 0 || result == -ENOENT || result == -ENOTDIR else {
+        throw StoreError(errno: -result, "remove the lock of a git that was killed", place: file)
+      }
+    }
     // A cache that cannot be tidied is found damaged when it is needed.
     _ = try local.run(["-c", "gc.autoDetach=false", "gc", "--auto", "--quiet", "--prune=now"])
   }

@@ -145,6 +145,21 @@ import Testing
     #expect(access(sprung.string, F_OK) == 0)
   }
 
+  @Test func `locks of a git that was killed hold up no sync`() throws {
+    let remote = try Remote(.gitPath), here = try remote.pieces("desk")
+    let first = try Sample(1, [0: Sample.content(1)], in: here)
+    #expect(try remote.carrier().put(first, from: here))
+    let lap = try remote.carrier(of: "lap")
+    #expect(try lap.heads().heads == [first.head])
+    let second = try Sample(2, [0: Sample.content(2)], in: here)
+    #expect(try remote.carrier().put(second, from: here, over: [first.head]))
+    let repository = remote.folder.path.appending("carrier-lap/repository").string
+    for lock in ["refs/coffer/tip.lock", "shallow.lock", "packed-refs.lock"] {
+      #expect(FileManager.default.createFile(atPath: "\(repository)/\(lock)", contents: nil))
+    }
+    #expect(try remote.carrier(of: "lap").heads().heads == [second.head])
+  }
+
   @Test func `a damaged cache is made anew, as it holds nothing of its own`() throws {
     let remote = try Remote(.gitPath), here = try remote.pieces("desk")
     let desk = try remote.carrier(), lap = try remote.carrier(of: "lap")

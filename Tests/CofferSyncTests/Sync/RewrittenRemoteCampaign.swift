@@ -142,7 +142,10 @@ import Testing
 
   /// Gives the newest head other content under the name that fits it.
   private func rewrite(_ files: inout Files, _ change: (Head) throws -> Head) throws {
-    guard let name = Self.newest(of: files), let bytes = files[name], let head = try? decoded(bytes) else { return }
+    guard let name = Self.newest(of: files), let bytes = files[name], let head = try? decoded(bytes),
+      // One that was flipped before would get a name that fits, and with it another word.
+      name == PieceName.head(head.name).description
+    else { return }
     let next = try change(head)
     files[name] = nil
     files["h/\(next.name.generation)-\(next.name.hash)"] = next.encoded()
