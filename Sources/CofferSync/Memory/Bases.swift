@@ -20,6 +20,8 @@ struct Bases {
 
   /// A machine that was away for this many agreements of others is merged without a base.
   private static let most = 16
+  /// 24 bytes each. A remote that is seldom reached, such as a stick, has an old one.
+  private static let mostPuts = 1_024
   /// A million records with four versions of each.
   private static let largest = 1 << 30
   private static let magic: StaticString = "COFFERY2"
@@ -28,7 +30,7 @@ struct Bases {
   let vault: VaultSalt, machine: ReplicaID
   /// The newest first.
   private var list: [Base] = []
-  /// This machine's own puts, ascending: the last one that was seen at a remote, and later ones, whose answer may be lost.
+  /// This machine's last puts with all remotes, ascending, also those whose answer is lost.
   private var puts: [PinRecord.Mark] = []
 
   /// The puts of all machines that are in this vault.
@@ -45,12 +47,14 @@ struct Bases {
   var lastPut: UInt64 { puts.last?.generation ?? 0 }
 
   /// Whether a vector's entry for this machine is none of its puts: a copy of its home has made that.
-  func isForeign(_ vector: VersionVector) -> Bool { vector.marks[machine].map { !puts.contains($0) } ?? false }
+  /// Of one before all that are noted, nobody can tell.
+  func isForeign(_ vector: VersionVector) -> Bool {
+    guard let mark = vector.marks[machine], !puts.contains(mark) else { return false }
+    return puts.count < Self.mostPuts || mark.generation >= puts[0].generation
+  }
 
   /// Notes a put before it is made.
-  mutating func note(put: PinRecord.Mark, after seen: VersionVector) {
-    puts = puts.filter { $0.generation >= seen.marks[machine]?.generation ?? 0 } + [put]
-  }
+  mutating func note(put: PinRecord.Mark) { puts = (puts + [put]).suffix(Self.mostPuts) }
 
   mutating func note(_ content: MergeBase, _ vector: VersionVector, by commit: CommitID? = nil) {
     list.insert(Base(vector: vector, commit: commit, content: content), at: 0)

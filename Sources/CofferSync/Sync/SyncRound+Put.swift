@@ -16,7 +16,7 @@ extension SyncRound {
     let made = try HeadVault.read(vault) { (rows) throws(StoreError) -> Cut in
       try cut(rows, next, over: newest, key, joined)
     }
-    if made.head != nil { bases.note(put: own, after: there.joint) }
+    if made.head != nil { bases.note(put: own) }
     // Of heads under a former key, the next one there need not tell.
     let seen = made.head == nil ? newest.first?.vector ?? there.joint : vector
     bases.note(made.base, seen)

@@ -128,6 +128,20 @@ import Testing
     #expect(try desk.sync { $0.accepts = true }.put != nil)
   }
 
+  @Test func `a machine syncs with two remotes by turns`() throws {
+    let (desk, lap) = try two("ada")
+    let stick = try TestFolder("stick")
+    let other = try VaultSync(
+      stick.path.string, pins: desk.folder.path.appending("pins"), caches: desk.folder.path.appending("cache"))
+    for number in 1...3 {
+      try desk.set("ada", "ada-\(number)")
+      #expect(try desk.withVault { vault in try other.run(vault, SyncOptions(machine: "desk")).put } != nil)
+    }
+    #expect(try desk.sync().put != nil)
+    try lap.sync()
+    #expect(try lap.value("ada") == "ada-3")
+  }
+
   @Test func `files that were lost or cut are put again by a machine that accepts the remote`() throws {
     let (desk, _) = try two("ada", "bob")
     let groups = remote + "/o"
