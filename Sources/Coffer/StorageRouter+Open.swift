@@ -150,7 +150,10 @@ extension Places? {
 
 extension Places {
   /// The options for vaults here: the rollback pins of this user on this machine, and one passphrase hash at a time.
-  public var vaultOptions: VaultOptions { VaultOptions(pins: state.appending("pins"), lockFolder: run) }
+  public var vaultOptions: VaultOptions { VaultOptions(pins: pins, lockFolder: run) }
+
+  /// The folder of this machine's memory of vaults and of their remotes.
+  package var pins: FilePath { state.appending("pins") }
 
   /// The same, with the expected vault from the environment: see ``/CofferVault/VaultOptions/expect(_:)``.
   ///

@@ -135,6 +135,7 @@ final class VaultSyncs: Sendable {
         }
       }
       try DetachedThread.start(stackBytes: Connections.stackBytes, place: "agent") { [self] in
+        // Each sync notes its own error. This one is of a vault that was locked meanwhile: the next unlock begins anew.
         do throws(StoreError) { try work() } catch {}
         state.withLock { $0.isRunning = false }
       }

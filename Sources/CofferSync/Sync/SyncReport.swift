@@ -5,7 +5,8 @@ public import FoundationEssentials
 public struct SyncOptions: Sendable {
   /// This machine's name, for people at others.
   public var machine: String
-  /// Takes the heads there although this machine has seen more, as after a remote was lost or replaced on purpose.
+  /// Takes the heads there although this machine has seen more, as after a remote was lost or replaced on purpose, and puts all
+  /// files of the vault again.
   public var accepts = false
   /// Until when an item deleted elsewhere can be restored here; nil removes it for good.
   public var keptUntil: Date? = .distantFuture

@@ -5,23 +5,12 @@ internal import CofferVaultRows
 internal import SystemPackage
 
 extension SyncRound {
-  /// The newest head there: under the latest key, the one with the highest generation, as each put has a higher one than the
-  /// heads that it joins.
+  /// The newest head there.
   func newest(_ listing: PieceListing) throws(StoreError) -> SealedPieces {
-    guard !listing.heads.isEmpty else {
+    guard let newest = try heads(listing.heads).first else {
       throw StoreError(
         .notFound, "no vault lies there", place: remote, cure: "check the address, and sync first where the vault is")
     }
-    try bring(listing.heads.map { .head($0) })
-    var newest: (rows: SealedPieces, epoch: UInt64, generation: UInt64)?
-    for name in listing.heads {
-      guard let bytes = try folder.read(.head(name)) else { throw incomplete("a head is missing there") }
-      let rows = header(try Head(bytes, named: name, at: remote))
-      let epoch = try HeadVault.stated(rows).epoch
-      let isNewer = newest.map { ($0.epoch, $0.generation) < (epoch, name.generation) } ?? true
-      if isNewer { newest = (rows, epoch, name.generation) }
-    }
-    guard let newest else { throw incomplete("a head is missing there") }
     return newest.rows
   }
 

@@ -126,7 +126,7 @@ extension SyncRound {
     let more = keys.count > there.count ? "; and \(keys.count - there.count) more" : ""
     return StoreError(
       .forked, "the vault got keys of two histories: \(([here] + there).joined(separator: "; "))\(more)", place: remote,
-      cure: "someone who was removed may have made one of them: find out whose it is, then say takesKey: and the mark of the "
+      cure: "a removed member may have made one of them: find out whose it is, then say takesKey: and the mark of the "
         + "right one; nothing was changed", remedy: .chooseKey)
   }
 

@@ -122,23 +122,9 @@ struct SyncRound {
   func found(
     _ names: [HeadName], _ secrets: HeadSecrets, by vault: borrowing UnlockedVault, _ report: inout SyncReport
   ) throws(StoreError) -> [Found] {
-    // Each costs a header's decryption: 1 024 of them take a second.
-    guard names.count <= Self.mostHeads else {
-      throw StoreError(
-        .tooLarge(limit: Self.mostHeads), "\(names.count) heads lie there", place: remote,
-        cure: "remove the oldest ones, or begin the remote anew")
-    }
-    try bring(names.map { .head($0) })
-    var heads: [(rows: SealedPieces, epoch: UInt64)] = []
-    for name in names {
-      guard let bytes = try folder.read(.head(name)) else { throw incomplete("a head is missing there") }
-      let rows = header(try Head(bytes, named: name, at: remote))
-      heads.append((rows, try HeadVault.stated(rows).epoch))
-    }
-    // The newest first: a secret that a person gave is tried on it.
-    heads.sort { ($0.epoch, $0.rows.head.name.generation) > ($1.epoch, $1.rows.head.name.generation) }
     var found: [Found] = []
-    for (rows, epoch) in heads {
+    // A secret that a person gave is tried on the newest.
+    for (rows, epoch) in try heads(names) {
       let head = rows.head
       let outline: HeadVault.Outline
       do throws(StoreError) { outline = try secrets.outline(of: rows, by: vault) } catch {
@@ -156,6 +142,27 @@ struct SyncRound {
   }
 
   private static let mostHeads = 1_024
+
+  /// Brings heads, and reads their headers. Nothing is proven.
+  ///
+  /// - Returns: the newest first: under the latest key, the one with the highest generation, as each put has a higher one than
+  ///   the heads that it joins.
+  func heads(_ names: [HeadName]) throws(StoreError) -> [(rows: SealedPieces, epoch: UInt64)] {
+    // Each costs a header's decryption: 1 024 of them take a second.
+    guard names.count <= Self.mostHeads else {
+      throw StoreError(
+        .tooLarge(limit: Self.mostHeads), "\(names.count) heads lie there", place: remote,
+        cure: "remove the oldest ones, or begin the remote anew")
+    }
+    try bring(names.map { .head($0) })
+    var heads: [(rows: SealedPieces, epoch: UInt64)] = []
+    for name in names {
+      guard let bytes = try folder.read(.head(name)) else { throw incomplete("a head is missing there") }
+      let rows = header(try Head(bytes, named: name, at: remote))
+      heads.append((rows, try HeadVault.stated(rows).epoch))
+    }
+    return heads.sorted { ($0.epoch, $0.rows.head.name.generation) > ($1.epoch, $1.rows.head.name.generation) }
+  }
 
   /// Brings the pieces that are not in the cache.
   func bring(_ names: [PieceName]) throws(StoreError) {

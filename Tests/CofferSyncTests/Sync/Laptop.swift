@@ -52,11 +52,16 @@ final class Laptop {
   func sync(
     with others: consuming Credentials? = nil, _ edit: (inout SyncOptions) -> Void = { _ in }
   ) throws -> SyncReport {
-    var options = SyncOptions(machine: name)
-    edit(&options)
+    let options = syncOptions(edit)
     let store = try store
     let vault = try unlock()
     return try store.run(vault, options, with: others)
+  }
+
+  private func syncOptions(_ edit: (inout SyncOptions) -> Void) -> SyncOptions {
+    var options = SyncOptions(machine: name)
+    edit(&options)
+    return options
   }
 
   var store: VaultSync {
@@ -78,22 +83,15 @@ final class Laptop {
   func clone(
     _ credentials: consuming Credentials? = nil, _ edit: (inout SyncOptions) -> Void = { _ in }
   ) throws -> SyncReport {
-    var options = SyncOptions(machine: name)
-    edit(&options)
+    let options = syncOptions(edit)
     let given = if let credentials { credentials } else { try PutVault.credentials() }
     return try store.clone(to: file, with: given, options: self.options, options)
   }
 
-  func set(_ account: String, _ value: String, marked attributes: [String: String]) throws {
+  func set(_ account: String, _ value: String, marked attributes: [String: String] = [:]) throws {
     try withVault { vault in
       let form = SecretForm(try secret(Array(value.utf8)), metadata: ItemMetadata(attributes: attributes))
       _ = try vault.set(form, for: ItemName(service: "web", account: account))
-    }
-  }
-
-  func set(_ account: String, _ value: String) throws {
-    try withVault { vault in
-      _ = try vault.set(secret(Array(value.utf8)), for: ItemName(service: "web", account: account))
     }
   }
 

@@ -37,7 +37,7 @@ struct VaultCloneCommand: OpeningCommand {
       options.invitations.append(
         try GivenInvitation.read(given, "the word after the remote", several: "give one; the identity's file may hold others"))
     }
-    let sync = try VaultSync(remote, pins: Remotes.pins(context), caches: context.places.caches)
+    let sync = try VaultSync(remote, pins: context.places.pins, caches: context.places.caches)
     context.spin("Looking at \(sync.remote)")
     let stated = try sync.stated()
     StatusLine.clear()

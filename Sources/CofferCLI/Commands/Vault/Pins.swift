@@ -29,7 +29,7 @@ struct PinShowCommand: Command {
     let answer = Answer(
       vault: vault.place.description, id: vault.id.description, expected: memory.expected?.description, generation: memory.seen,
       own: memory.own, epoch: memory.invitation?.epoch, mark: memory.invitation?.shortMark,
-      invitation: memory.invitation?.description, pins: context.places.vaultOptions.pins?.string ?? "",
+      invitation: memory.invitation?.description, pins: context.places.pins.string,
       problem: vault.ageProblem.map { "\($0.what); \($0.cure ?? "")" })
     if options.json { return try Output.json(answer) }
     let seen = memory.seen.map { "generation \($0)" } ?? "never"

@@ -21,7 +21,7 @@ struct VaultSyncCommand: OpeningCommand {
   @Argument(help: "The remote; each that is remembered, unless given.") var remote: String?
   @Flag(help: "Only print the remotes and when they were in step. Needs no secret.") var status = false
   @Flag(help: "Only print what would happen.") var dryRun = false
-  @Flag(help: "Take an older remote too: its machines put again what is missing there.") var accept = false
+  @Flag(help: "Take an older remote too, and put all files of this vault again.") var accept = false
   @Flag(help: "Remove files at the remote that no machine needs any more.") var compact = false
   @Flag(help: "Forget the remote on this machine. Its files stay.") var forget = false
   @Option(help: ArgumentHelp("Of two keys of the vault, go on with this one.", valueName: "mark")) var takeKey: String?
@@ -63,7 +63,7 @@ struct VaultSyncCommand: OpeningCommand {
 }
 
 /// The remotes of one vault that a command is about.
-struct Remotes {
+private struct Remotes {
   let all: [VaultSync]
   private let vault: VaultID
   private let pins: FilePath
@@ -72,16 +72,10 @@ struct Remotes {
   /// - Parameter name: nil for each that this machine remembers.
   init(of vault: VaultID, named name: String?, _ context: Context) throws {
     (self.vault, self.context) = (vault, context)
-    pins = try Self.pins(context)
+    pins = context.places.pins
     let names = try name.map { [$0] } ?? VaultSync.remotes(of: vault, pins: pins).map(\.remote)
     let (pins, caches) = (pins, context.places.caches)
     all = try names.map { try VaultSync($0, pins: pins, caches: caches) }
-  }
-
-  /// The folder of this machine's memory of remotes.
-  static func pins(_ context: Context) throws -> FilePath {
-    guard let pins = context.places.vaultOptions.pins else { preconditionFailure("the places name a folder of pins") }
-    return pins
   }
 
   // MARK: Syncing
