@@ -31,6 +31,7 @@ let package = Package(
     .library(name: "CofferPostgres", targets: ["CofferPostgres"]),
     .library(name: "CofferServices", targets: ["CofferServices"]),
     .library(name: "CofferStorage", targets: ["CofferStorage"]),
+    .library(name: "CofferSync", targets: ["CofferSync"]),
     .library(name: "CofferTesting", targets: ["CofferTesting"]),
     .library(name: "CofferValues", targets: ["CofferValues"]),
     .library(name: "CofferVault", targets: ["CofferVault"]),

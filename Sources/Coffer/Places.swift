@@ -18,8 +18,8 @@ public struct Places: Sendable, Equatable {
   /// The folder of sockets and locks. If the environment names none, it is the system's folder for this user's logins, or
   /// without that, one below the state folder.
   public let run: FilePath
-  /// The folder of sealed files that can be brought again.
-  package let caches: FilePath
+  /// The folder of sealed files of remotes, which can be brought again.
+  public let caches: FilePath
   /// The folder that holds all of these, if `COFFER_HOME` or a caller named one.
   public let home: FilePath?
   /// The value of `COFFER_EXPECT_VAULT` when these places were found.

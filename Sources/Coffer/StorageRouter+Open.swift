@@ -153,7 +153,7 @@ extension Places {
   public var vaultOptions: VaultOptions { VaultOptions(pins: pins, lockFolder: run) }
 
   /// The folder of this machine's memory of vaults and of their remotes.
-  package var pins: FilePath { state.appending("pins") }
+  public var pins: FilePath { state.appending("pins") }
 
   /// The same, with the expected vault from the environment: see ``/CofferVault/VaultOptions/expect(_:)``.
   ///

@@ -6,10 +6,16 @@ package import SystemPackage
 /// Source: fcntl(2), "Open file description locks".
 package final class DescriptorLock: Sendable {
   private let descriptor: Int32
+  private let owner = getpid()
 
   private init(descriptor: Int32) { self.descriptor = descriptor }
 
-  deinit { close(descriptor) }
+  /// A child that another thread is starting has a copy of the descriptor until its exec, which a close would wait for. A
+  /// forked child that drops this object must not take the lock from its parent.
+  deinit {
+    if getpid() == owner { release() }
+    close(descriptor)
+  }
 
   /// Releases the lock even if others still hold this object.
   package func release() { _ = coffer_ofd_unlock(descriptor) }

@@ -11,7 +11,9 @@ struct Consumer: Sendable {
     self.body = body
   }
 
-  static let all = [application, vault, defaults, values, store, agent, client, foundation, postgres, tests, handlers, login]
+  static let all = [
+    application, vault, defaults, values, store, agent, client, foundation, postgres, sync, tests, handlers, login,
+  ]
 
   private static let postgres = Consumer(
     "CofferPostgres",
@@ -32,6 +34,28 @@ struct Consumer: Sendable {
         try settings.save(PlainForm.string("dark"), for: "theme")
         print(try settings.names(), try settings.explain("theme"))
         return settings
+      }
+    """)
+
+  private static let sync = Consumer(
+    "CofferSync",
+    """
+      static func join(_ place: VaultPlace, _ options: VaultOptions, _ credentials: consuming Credentials) throws {
+        let pins: FilePath = "/srv/pins", caches: FilePath = "/srv/caches"
+        let sync = try VaultSync("git@host:ada/vault.git", pins: pins, caches: caches)
+        let locked = try LockedVault.open(place, options: options)
+        if try !sync.isInStep(locked) {
+          var options = SyncOptions(machine: "desk")
+          options.keptUntil = nil
+          let report = try sync.run(locked.unlock(with: credentials), options)
+          for taken in report.taken { print(taken.machine, taken.changes.conflicts.map(\\.name)) }
+        }
+        try sync.setAutomatic(true, for: locked.id)
+        for status in try VaultSync.remotes(of: locked.id, pins: pins) { print(status.remote, status.machines.map(\\.generation)) }
+      }
+      static func copy(_ file: FilePath, _ options: VaultOptions, _ credentials: consuming Credentials) throws -> SyncReport {
+        let sync = try VaultSync("/media/stick/vault", pins: "/srv/pins", caches: "/srv/caches")
+        return try sync.clone(to: file, with: credentials, options: options, SyncOptions(machine: "lap"))
       }
     """)
 

@@ -7,9 +7,14 @@ public import SystemPackage
 /// One vault's sync with one remote, which only keeps files.
 ///
 /// ```swift
-/// let sync = try VaultSync("git@host:ada/vault.git", options: options, caches: "/home/ada/.cache/coffer")
+/// let places = try Places.standard()
+/// let vault = try LockedVault.open(places.vault, options: places.vaultOptions).unlock(with: credentials)
+/// let sync = try VaultSync("git@host:ada/vault.git", pins: places.pins, caches: places.caches)
 /// let report = try sync.run(vault, SyncOptions(machine: "desk"))
 /// ```
+///
+/// The calls run git or rclone and wait for the network: keep them off threads that must answer. A vault has one sync at a time
+/// on a machine; another one waits for 5 s.
 public struct VaultSync: Sendable {
   let name: RemoteName
   let pins: FilePath
