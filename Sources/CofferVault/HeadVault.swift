@@ -182,7 +182,11 @@ package enum HeadVault {
   ///
   /// - Throws: ``/CofferPlatform/StoreError/Kind/incomplete`` for a vault that this machine does not remember.
   package static func replica(of vault: borrowing UnlockedVault) throws(StoreError) -> ReplicaID {
-    let found = try vault.core.read { (vault) throws(StoreError) in vault.view.pins?.replica }
+    // Another process may have accepted the vault under a new name.
+    let found = try vault.core.read { (vault) throws(StoreError) in
+      try vault.view.pins?.read()
+      return vault.view.pins?.replica
+    }
     guard let found else {
       throw StoreError(
         .incomplete, "this machine does not remember the vault", place: vault.place.description,

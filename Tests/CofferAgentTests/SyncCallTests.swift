@@ -153,6 +153,19 @@ import Testing
     #expect(kind { _ = try desk.ask() } == .locked && kind { _ = try desk.agent.client().syncNews() } == .locked)
   }
 
+  @Test func `a sync that finds the vault's slot gone leaves a locked vault to the next client`() throws {
+    let desk = try Home(store)
+    let vault = try desk.agent.vault()
+    let used = try #require(vault.slots().first).summary.id
+    _ = try vault.addSlot(TestAgent.credentials("another horse"), label: "")
+    try vault.removeSlot(used)
+    #expect(kind { _ = try desk.ask() } == .locked)
+    for _ in 0..<2 {
+      let error = try #require(throws: StoreError.self) { try desk.agent.client().get(ItemName(service: "web", account: "ada")) }
+      #expect(error.kind == .locked && error.remedy == .unlockAgent)
+    }
+  }
+
   @Test(.tags(.process), .defaultRun) func `while a remote takes its time others are answered, and a lock does not wait`() throws
   {
     let desk = try Home(slowRemote())

@@ -71,19 +71,22 @@ final class AgentVault: Sendable {
       if isUse { state.unlocked?.lastUse = clock.sinceBoot() }
       do throws(StoreError) {
         switch state.unlocked {
-        case .none:
-          throw StoreError(
-            .locked, "the agent holds no key: \(state.whyLocked)", place: place,
-            cure: "unlock it with AgentClient.unlock(with:), then try again",
-            remedy: .unlockAgent)
+        case .none: throw holdsNoKey(state)
         case .some(let unlocked): return try body(unlocked.vault)
         }
       } catch {
         // The vault is unusable: its slot was removed, or its key changed under a recipient.
         if state.unlocked != nil, [.locked, .closed, .moved].contains(error.kind) { drop(&state, error.what) }
-        throw error
+        // A sync has found out before.
+        throw error.kind == .closed ? holdsNoKey(state) : error
       }
     }
+  }
+
+  private func holdsNoKey(_ state: borrowing State) -> StoreError {
+    StoreError(
+      .locked, "the agent holds no key: \(state.whyLocked)", place: place,
+      cure: "unlock it with AgentClient.unlock(with:), then try again", remedy: .unlockAgent)
   }
 
   /// Unlocks the vault, and begins a new lifetime even if it is unlocked.

@@ -54,17 +54,12 @@ struct LockCommand: Command {
       try context.checkIsNoMirror()
       try context.checkName()
     }
-    let places = context.places
-    let client =
-      context.isVaultNamed
-      ? AgentClient(folder: places.run, vault: places.vault, options: .withoutPins) : AgentClient(folder: places.run)
-    do throws(StoreError) { try client.lock() } catch {
-      guard error.kind == .noAgent else { throw error }
+    guard try context.lockAgent(all: !context.isVaultNamed) else {
       return context.done("nothing to lock: no agent is running")
     }
     context.done(
       context.isVaultNamed
-        ? "locked: the agent has wiped the key of \(places.vault.short)"
+        ? "locked: the agent has wiped the key of \(context.places.vault.short)"
         : "locked: the agent has wiped its keys; 'coffer unlock' opens the vault again")
   }
 }

@@ -7,11 +7,17 @@ struct Opening: ~Copyable {
   private let context: Context
   private let slots: [SlotSummary]
   private let place: VaultPlace
+  private let question: String
   private let given: CredentialSources.Given
 
   /// Reads the sources, without a question.
-  init(_ slots: [SlotSummary], of place: VaultPlace, _ context: Context, warning: Bool = false) throws {
+  ///
+  /// - Parameter question: for the passphrase; that of `place` unless given.
+  init(
+    _ slots: [SlotSummary], of place: VaultPlace, _ context: Context, asking question: String? = nil, warning: Bool = false
+  ) throws {
     (self.context, self.slots, self.place) = (context, slots, place)
+    self.question = question ?? "Passphrase of \(place.short)"
     given = try CredentialSources(context, warning: warning).given(for: slots)
   }
 
@@ -36,7 +42,7 @@ struct Opening: ~Copyable {
   private borrowing func asked<Result: ~Copyable>(
     _ person: borrowing Person, _ wrong: String, _ body: (consuming Credentials, Bool) throws -> Result
   ) throws -> Result {
-    try Question("Passphrase of \(place.short)", reason: context.reason).asked(
+    try Question(question, reason: context.reason).asked(
       wrong: { error in (error as? StoreError)?.kind == .wrongSecret ? wrong : nil },
       { question in
         let credentials = try asking(person, question)

@@ -148,12 +148,21 @@ extension Context {
   }
 
   func agentStatus() throws(StoreError) -> AgentStatus? {
-    do throws(StoreError) {
-      let client =
-        readsMirror
-        ? AgentClient(folder: places.run) : AgentClient(folder: places.run, vault: places.vault, options: .withoutPins)
-      return try client.status()
-    } catch {
+    try askingAgent(ofAll: readsMirror) { (client) throws(StoreError) in try client.status() }
+  }
+
+  /// Has the agent lock this vault, or all; false without an agent.
+  func lockAgent(all: Bool = false) throws(StoreError) -> Bool {
+    try askingAgent(ofAll: all) { (client) throws(StoreError) in try client.lock() } != nil
+  }
+
+  /// Nil without an agent.
+  private func askingAgent<Answer>(
+    ofAll: Bool, _ body: (AgentClient) throws(StoreError) -> Answer
+  ) throws(StoreError) -> Answer? {
+    let client =
+      ofAll ? AgentClient(folder: places.run) : AgentClient(folder: places.run, vault: places.vault, options: .withoutPins)
+    do throws(StoreError) { return try body(client) } catch {
       guard error.kind == .noAgent else { throw error }
       return nil
     }

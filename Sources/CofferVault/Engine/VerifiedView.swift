@@ -129,16 +129,21 @@ final class VerifiedView {
     }
     try settleKeys()
     let held = keys.epochMark
-    guard next.epoch >= held.epoch else {
-      throw StoredParts.putBack(
-        .rolledBack, "the header of key epoch \(next.epoch) is where \(held.epoch) was read before", place)
-    }
     let known = lineAnchors
     do throws(StoreError) {
+      guard next.epoch >= held.epoch else {
+        throw StoredParts.putBack(
+          .rolledBack, "the header of key epoch \(next.epoch) is where \(held.epoch) was read before", place)
+      }
       if next.epoch == held.epoch { try take(next, proving: known) } else { try follow(next, proving: known) }
     } catch {
-      isOver = error.kind == .locked
-      throw error
+      let pinned = pins?.anchor?.key
+      isOver = error.kind == .locked || pinned.map { $0 != held } ?? false
+      guard isOver, error.kind != .locked else { throw error }
+      // Another process took the key of a history that the held one is not of. The next unlock checks it all.
+      throw StoreError(
+        .locked, "another process of this machine went on with another key of the vault", place: place.description,
+        cure: "unlock it again", underlying: error)
     }
     header = next
     headerDigest = digest

@@ -273,8 +273,16 @@ import Testing
     #expect(error.what.contains("\"of lap\""))
     #expect(try refusal(lap) { $0.takesKey = String(there.mark.prefix(31)) }.kind == .invalidName)
     #expect(try refusal(lap) { $0.takesKey = String(repeating: "0", count: 32) }.kind == .notFound)
+    // As an agent has it open.
+    let held = try lap.locked.unlock(with: lap.credentials())
     try lap.sync { $0.takesKey = String(there.mark.prefix(32)) }
     #expect(try key(lap) == there)
+    for expected: StoreError.Kind in [.locked, .closed] {
+      do {
+        _ = try held.generation()
+        Issue.record("it answers under the key that was given up")
+      } catch { #expect(error.kind == expected) }
+    }
     try expectInStep(desk, lap)
     #expect(try desk.value("ada") == "of lap" && lap.value("bob") == "of desk")
     #expect(try labels(desk) == ["", "of lap"])

@@ -41,7 +41,8 @@ struct VaultCloneCommand: OpeningCommand {
     context.spin("Looking at \(sync.remote)")
     let stated = try sync.stated()
     StatusLine.clear()
-    let report = try Opening(stated.slots, of: context.places.vault, context).open { credentials, _ in
+    let question = "Passphrase of the vault at \(Printable.line(sync.remote))"
+    let report = try Opening(stated.slots, of: context.places.vault, context, asking: question).open { credentials, _ in
       try sync.clone(to: file, with: credentials, options: options, SyncOptions(machine: machine ?? MachineName.host))
     }
     let newest = report.taken.max { $0.generation < $1.generation }

@@ -44,7 +44,7 @@ struct VaultSyncCommand: OpeningCommand {
 
   func perform(_ context: Context) throws {
     try context.checkIsNoMirror()
-    let locked = try context.lockedVault()
+    let locked = try vault(context)
     let remotes = try Remotes(of: locked.id, named: remote, context)
     if status { return try remotes.show(locked) }
     if forget { return try remotes.forget() }
@@ -57,6 +57,14 @@ struct VaultSyncCommand: OpeningCommand {
     var sync = SyncOptions(machine: machine ?? MachineName.host)
     (sync.accepts, sync.isTrial, sync.takesKey, sync.keptUntil) = (accept, dryRun, takeKey, Settings(context).keptUntil)
     try remotes.run(sync, over: locked)
+  }
+
+  private func vault(_ context: Context) throws -> LockedVault {
+    do { return try context.lockedVault() } catch let error as StoreError where error.kind == .noVault && remote != nil {
+      throw StoreError(
+        error.kind, error.what, place: error.place,
+        cure: "coffer vault clone REMOTE brings the vault that lies there; coffer init creates a new one")
+    }
   }
 
   enum Switch: String, ExpressibleByArgument, CaseIterable { case on, off }
@@ -126,7 +134,8 @@ private struct Remotes {
     }
     StatusLine.clear()
     context.note("another machine changed the secret: give the new one")
-    return try Opening(sync.stated().slots, of: context.places.vault, context).open { credentials, _ in
+    let question = "New passphrase of \(context.places.vault.short)"
+    return try Opening(sync.stated().slots, of: context.places.vault, context, asking: question).open { credentials, _ in
       try sync.run(vault, options, with: credentials)
     }
   }
@@ -179,7 +188,7 @@ private struct Remotes {
     if context.json { return try Output.json(["remotes": remotes.map(StatusAnswer.init)]) }
     let time = LocalTime()
     for remote in remotes {
-      let waiting = remote.commitsToPut.flatMap { $0 == 0 ? nil : "; \(counted(Int(clamping: $0), "commit")) since" } ?? ""
+      let waiting = remote.commitsToPut.flatMap { $0 == 0 ? nil : "; \(counted(Int(clamping: $0), "change")) since" } ?? ""
       let automatic = remote.isAutomatic ? ", automatic" : ""
       try Output.line("\(Printable.line(remote.remote))  in step \(time.ago(remote.synced))\(automatic)\(waiting)")
       try Output.line(
@@ -230,7 +239,7 @@ private struct SyncAnswer {
   struct Slot: Encodable { let id: String, kind: String, label: String, change: String }
 
   private static func words(_ change: SlotChange, _ machine: String) -> String {
-    let slot = "\(change.slot.kind) '\(Printable.line(change.label))'"
+    let slot = change.label.isEmpty ? "\(change.slot.kind)" : "\(change.slot.kind) '\(Printable.line(change.label))'"
     let machine = Printable.line(machine)
     return switch change.kind {
     case .added: "\(machine) added a way to unlock the vault: \(slot)"
@@ -273,8 +282,7 @@ private struct SyncAnswer {
       try Output.line("in step: \(remote)")
     }
     if report.passedOver > 0 {
-      context.note(
-        "\(counted(report.passedOver, "head")) under an older key passed over: their machines follow at their next sync")
+      context.note("a machine that still has an older key of the vault follows at its next sync")
     }
     if report.strangers > 0 { context.note("\(counted(report.strangers, "file")) at \(remote) belong to another program") }
   }
