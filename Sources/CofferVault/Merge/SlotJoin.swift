@@ -95,7 +95,7 @@ struct SlotJoin {
       throw conflict(own, other)
     case (let own?, nil):
       // Under another key it may have been removed: without a base, nobody knows.
-      if base.map({ $0[digest(id)] == nil }) ?? !isOtherKey { return own }
+      if base == nil ? !isOtherKey : before == nil { return own }
       changes.append(SlotChange(own, isTaken && !isUnchanged(own, since: before) ? .undone : .removed))
       return nil
     case (nil, let other?):
@@ -108,8 +108,7 @@ struct SlotJoin {
     }
   }
 
-  private func digest(_ id: SlotID) -> RecordDigest { SealedSlot.digest(of: id, key.bytes) }
-  private func before(_ id: SlotID) -> MergeBase.Row? { base?[digest(id)] }
+  private func before(_ id: SlotID) -> MergeBase.Row? { base?[SealedSlot.digest(of: id, key.bytes)] }
 
   private func isUnchanged(_ found: Found, since before: MergeBase.Row?) -> Bool {
     before.map { $0.write == found.slot.secretDigest(key.bytes) } ?? false
