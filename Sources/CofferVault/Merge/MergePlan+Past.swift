@@ -73,6 +73,8 @@ extension MergePlan {
     }
     for (record, deletion, name) in beaten { try add(name, line(there: record), deletion) }
     let deletions = theirs.deletions.all.filter(\.isCarried)
+    // A record that was deleted twice has one name.
+    var names = names
     for deletion in deletions.sorted(by: { $0.order < $1.order }) {
       let commit = deletion.deletion.commit
       var name = names[deletion.id] ?? ours.deletions.name(of: deletion.id)
@@ -86,7 +88,7 @@ extension MergePlan {
       if name == nil {
         let item = items[commit]?[deletion.name.item] ?? deletion.name
         name = try freeName(for: line, as: deletion.name.moved(to: item), &change)
-        items[commit, default: [:]][deletion.name] = name
+        (items[commit, default: [:]][deletion.name], names[deletion.id]) = (name, name)
       }
       if let name { try add(name, line, deletion) }
     }
@@ -127,14 +129,19 @@ extension MergePlan {
     let content = try new([other.top], beside: all, change).first
     // Nothing else may have a content that a deletion beat, and none kept here goes for another one.
     let least = isPresent && theirs.kind == .deleted ? 0 : own.past.count + (content == nil ? 0 : 1)
-    let most = min(max(history(Int(mine.history), Int(theirs.history)), least), Int(RecordMeta.longestHistory))
+    // A merge there lengthens the history of a deleted record, which gives another one no room here.
+    let others = isPresent && theirs.kind == .deleted && theirs.id != mine.id ? 0 : Int(theirs.history)
+    let most = min(max(history(Int(mine.history), others), least), Int(RecordMeta.longestHistory))
     var (pinned, top) = (content, own.top)
     let past = try new(other.past, beside: all + [other.top], change).sorted(change)
     if let newer = pinned, !isPresent, mine.id == theirs.id {
       let isOlder = try own.top.open(change).isBefore(newer.open(change))
       // As a previous version it has its own time.
       let known = try other.past.first(matching: own.top, change)
-      if isOlder || known != nil { (pinned, top) = (known ?? own.top, newer) }
+      if isOlder || known != nil {
+        let elsewhere = try self.theirs.deletions.versions[mine.id]?.first(matching: own.top, change)
+        (pinned, top) = (known ?? elsewhere ?? own.top, newer)
+      }
     }
     let room = max(0, most - own.past.count - (pinned == nil ? 0 : 1))
     var joined = try (own.past + past.suffix(room)).sorted(change) + (pinned.map { [$0] } ?? [])

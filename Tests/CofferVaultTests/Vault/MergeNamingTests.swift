@@ -204,4 +204,35 @@ import Testing
     try pair.expectSettled()
     #expect(try pair.here.list().map(\.name) == [target] && pair.here.deleted().map(\.item.name) == [ada])
   }
+
+  @Test func `a deleted item gives no room to another one of its name, whatever it keeps elsewhere`() throws {
+    let here = try home.create()
+    try here.set(form("0"), for: ada)
+    let pair = try home.pair(here)
+    home.tick()
+    try pair.here.set(form("1"), for: ada, keeping: 1)
+    try pair.here.prune(.allBut(0), of: ada)
+    try pair.here.remove(ada, keptUntil: .distantFuture)
+    try pair.here.set(form("new"), for: ada)
+    try pair.there.apply([.move(ada, to: bob)])
+    try pair.there.remove(bob, keptUntil: .distantFuture)
+    try pair.expectSettled()
+  }
+
+  @Test func `an item that was deleted under two names has one name where it comes`() throws {
+    let pair = try twins(ada)
+    try pair.here.remove(ada, keptUntil: .distantFuture)
+    home.tick()
+    try pair.there.apply([.move(ada, to: bob)])
+    try pair.there.set(form("edit"), for: bob)
+    _ = try pair.mergeHere()
+    home.tick()
+    try pair.here.remove(bob, keptUntil: .distantFuture)
+    let place = try TemporaryVault()
+    let other = try home.create(at: place)
+    try other.set(form("another"), for: bob)
+    try other.remove(bob, keptUntil: .distantFuture)
+    _ = try (other.merge(pair.here), pair.here.merge(other))
+    #expect(try other.merge(pair.here).isEmpty && pair.here.merge(other).isEmpty)
+  }
 }
