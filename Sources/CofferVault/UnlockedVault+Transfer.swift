@@ -192,8 +192,8 @@ extension UnlockedVault {
   /// with one name, one of them gets a number appended. Logins and other items that end with a session are left out.
   ///
   /// Once two vaults have merged each other, they have the same items, except those in ``MergeReport/leftOut``. A second
-  /// merge changes no item; it may still take over a deletion. A permanent removal leaves no trace: if the other vault has the
-  /// item or version, it comes back, and the report names it.
+  /// merge changes nothing. A permanent removal leaves no trace: if the other vault has the item or version, it comes back, and
+  /// the report names it.
   ///
   /// ```swift
   /// let report = try vault.merge(laptop, keeping: 10)
@@ -289,9 +289,6 @@ extension UnlockedVault {
   ///
   /// - Parameter previous: an earlier base; its pairs that did not change are not read again.
   package borrowing func mergeBase(_ key: MergeKey, from previous: MergeBase? = nil) throws(StoreError) -> MergeBase {
-    try core.read { (vault) throws(StoreError) in
-      var none = Change()
-      return try MergeBase(of: vault.items.whole, key, from: previous, &none)
-    }
+    try core.read { (vault) throws(StoreError) in try CommittedRows(view: vault.view).mergeBase(key, from: previous) }
   }
 }

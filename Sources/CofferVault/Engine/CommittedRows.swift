@@ -66,23 +66,6 @@ package struct CommittedRows {
     guard let header else { throw StoredParts.missing("header", view.database) }
     return header
   }
-
-  /// The bytes of the header, and of a state for a head with these rows and an empty log.
-  ///
-  /// - Parameters:
-  ///   - root: that of the head's rows.
-  ///   - counts: those of the head's rows.
-  ///   - generation: one above those of the heads that it joins.
-  ///   - replicas: the last put of each machine, ascending by id, with the head's own entry.
-  package func head(
-    root: Digest32, counts: RecordCounts, generation: UInt64, commit: CommitID, replicas: [VaultState.Replica]
-  ) throws(StoreError) -> (header: [UInt8], state: [UInt8]) {
-    precondition(replicas.contains { $0.generation == generation && $0.commit == commit }, "a head is in its own vector")
-    let state = VaultState(
-      generation: generation, commit: commit, root: root, counts: counts, time: view.now, logSequence: 0, logHead: .zero,
-      replicas: replicas)
-    return (try header(), state.sealed(epoch: view.header.epoch, header: view.headerDigest, keys: view.keys))
-  }
 }
 
 extension VerifiedView {

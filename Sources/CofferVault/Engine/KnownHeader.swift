@@ -99,9 +99,19 @@ extension KnownHeader {
 
   /// A slot of one of two headers, with its label in a joint one.
   struct Joint {
+    let slot: SealedSlot
+    var label: String
     let place: Int
     let isOurs: Bool
-    let label: String
+
+    /// Those of a header, by id.
+    static func all(_ view: VerifiedView, isOurs: Bool) -> [SlotID: Self] {
+      var all: [SlotID: Self] = [:]
+      for (place, (slot, label)) in zip(view.header.slots, view.headerBody.labels).enumerated() {
+        all[slot.id] = Self(slot: slot, label: label, place: place, isOurs: isOurs)
+      }
+      return all
+    }
   }
 
   /// The header after that of `theirs` with slots of both. A slot that is sealed another key gets that of `nextKeys`.
@@ -116,10 +126,9 @@ extension KnownHeader {
     let sealed = try StoredParts.checked(place) { () throws(FormatError) in
       try slots.map { (slot) throws(FormatError) in
         let side = slot.isOurs ? ours : theirs
-        let found = side.header.slots[slot.place]
-        guard side.keys.epochMark != nextKeys.epochMark else { return found }
+        guard side.keys.epochMark != nextKeys.epochMark else { return slot.slot }
         return try side.headerBody.withMix(slot.place) { (mix) throws(FormatError) in
-          try found.resealed(key, epoch: nextKeys.epochMark.epoch, place: side.header.place, mix: mix)
+          try slot.slot.resealed(key, epoch: nextKeys.epochMark.epoch, place: side.header.place, mix: mix)
         }
       }
     }

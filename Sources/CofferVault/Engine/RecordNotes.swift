@@ -53,10 +53,12 @@ extension RecordSet {
     return try notes(inBucket: table.bucket(of: item), lenient: lenient, &change).filter { $0.item == item }
   }
 
-  func notes(in table: RecordTable, _ change: inout Change) throws(StoreError) -> [RecordNote] {
+  /// - Parameter pairs: the numbers of the buckets in their table; nil for all.
+  func notes(in table: RecordTable, pairs: [Int]? = nil, _ change: inout Change) throws(StoreError) -> [RecordNote] {
     guard mayHold(table, change) else { return [] }
     var found: [RecordNote] = []
-    for bucket in table.buckets where view.tree.digests[bucket] != .zero || change.lists[bucket] != nil {
+    for bucket in pairs?.map({ table.buckets.lowerBound + $0 }) ?? Array(table.buckets)
+    where view.tree.digests[bucket] != .zero || change.lists[bucket] != nil {
       found += try notes(inBucket: bucket, lenient: false, &change)
     }
     return found

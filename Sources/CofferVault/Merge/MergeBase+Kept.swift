@@ -37,8 +37,6 @@ extension MergeBase {
     pairs[pair].map { $0.kept?.digests ?? $0.digests } ?? [.zero, .zero]
   }
 
-  func keepsRows(ofPair pair: Int) -> Bool { pairs[pair]?.kept != nil }
-
   /// Those of all buckets.
   var digests: [Digest32] {
     var all = [Digest32](repeating: .zero, count: DigestTree.buckets)
@@ -57,13 +55,9 @@ extension MergeBase {
   }
 }
 
-extension VerifiedView {
-  func root(of content: MergeBase) -> Digest32 { DigestTree(content.digests, keys: keys).root }
-}
-
 extension CommittedRows {
   /// The root that a head of this content has.
-  package func root(of content: MergeBase) -> Digest32 { view.root(of: content) }
+  package func root(of content: MergeBase) -> Digest32 { DigestTree(content.digests, keys: view.keys).root }
 
   /// The number of items that a head of this content has, but for those of `names`.
   package func items(of content: MergeBase, without names: [ItemName]) throws(StoreError) -> Int {
@@ -74,7 +68,8 @@ extension CommittedRows {
   }
 
   /// The indices of a pair's rows that stay on this machine.
-  private func kept(ofPair pair: Int) throws(StoreError) -> Set<RecordIndex> {
+  private func kept(ofPair pair: Int, of content: MergeBase) throws(StoreError) -> Set<RecordIndex> {
+    guard content.pairs[pair]?.kept != nil else { return [] }
     var none = Change()
     let items = ItemTable(view: view)
     let side = try MergeSide(items, isOurs: true, pairs: [pair], leavingOut: MergeBase.leavesOut, hides: true, &none)
@@ -82,7 +77,7 @@ extension CommittedRows {
   }
 
   /// The counts that a head of this content has.
-  package func counts(of content: MergeBase) -> RecordCounts {
+  private func counts(of content: MergeBase) -> RecordCounts {
     var (counts, kept) = (view.state.counts, content.keptCounts)
     counts.records -= min(counts.records, kept.records)
     counts.items -= min(counts.items, kept.items)
@@ -90,12 +85,19 @@ extension CommittedRows {
     return counts
   }
 
-  /// The parts of a head with this content, whose log is empty: see ``head(root:counts:generation:commit:replicas:)``.
+  /// The bytes of the header, and of a state for a head with this content and an empty log.
+  ///
+  /// - Parameters:
+  ///   - generation: one above those of the heads that it joins.
+  ///   - replicas: the last put of each machine, ascending by id, with the head's own entry.
   package func head(
     of content: MergeBase, generation: UInt64, commit: CommitID, replicas: [VaultState.Replica]
   ) throws(StoreError) -> (header: [UInt8], state: [UInt8]) {
-    try head(
-      root: root(of: content), counts: counts(of: content), generation: generation, commit: commit, replicas: replicas)
+    precondition(replicas.contains { $0.generation == generation && $0.commit == commit }, "a head is in its own vector")
+    let state = VaultState(
+      generation: generation, commit: commit, root: root(of: content), counts: counts(of: content), time: view.now,
+      logSequence: 0, logHead: .zero, replicas: replicas)
+    return (try header(), state.sealed(epoch: view.header.epoch, header: view.headerDigest, keys: view.keys))
   }
 
   /// Lends the rows of a pair that a head of this content has.
@@ -103,6 +105,6 @@ extension CommittedRows {
     ofPair pair: Int, as content: MergeBase,
     _ body: (RecordTable, _ index: UnsafeRawBufferPointer, borrowing RecordColumns) throws(StoreError) -> Void
   ) throws(StoreError) {
-    try forEachRow(ofPair: pair, without: content.keepsRows(ofPair: pair) ? kept(ofPair: pair) : [], body)
+    try forEachRow(ofPair: pair, without: kept(ofPair: pair, of: content), body)
   }
 }

@@ -14,6 +14,9 @@ struct MergeDeletion {
   /// Whether the other vault takes it over.
   let isCarried: Bool
   let line: MergeLine
+
+  /// Items go before fields.
+  var order: (Int, UInt64, ItemName) { (name.field.isEmpty ? 0 : 1, recorded, name) }
 }
 
 struct MergeDeletions {
@@ -33,18 +36,8 @@ struct MergeDeletions {
     _ items: ItemTable, isOurs: Bool, pairs: [Int]?, leavingOut isLeftOut: (VaultItem) -> Bool, hides: Bool,
     _ change: inout Change
   ) throws(StoreError) {
-    let source = { (note: RecordNote) in
-      MergeSource(items: items, table: .old, index: note.index, revision: note.revision, isOurs: isOurs)
-    }
-    var known: [RecordNote] = []
-    if let pairs {
-      for pair in pairs {
-        let bucket = RecordTable.old.buckets.lowerBound + pair
-        known += try items.records.notes(inBucket: bucket, lenient: false, &change)
-      }
-    } else {
-      known = try items.records.notes(in: .old, &change)
-    }
+    let source = { (note: RecordNote) in MergeSource(note, of: items, isOurs: isOurs) }
+    let known = try items.records.notes(in: .old, pairs: pairs, &change)
     var ids: [Set<ItemID>] = [], latest: [ItemID: UInt64] = [:]
     for (present, notes) in Dictionary(grouping: known, by: \.present) {
       var past: [MergeSource] = [], lineIDs: Set<ItemID> = []
@@ -84,6 +77,9 @@ struct MergeDeletions {
   /// The last deletion of a record of this very id, not only of one made of it.
   func last(of id: ItemID) -> MergeDeletion? { byID[id]?.first { $0.id == id } }
 
+  /// The name of a deleted record, or of the one that it had become a part of.
+  func name(of id: ItemID) -> ItemName? { (last(of: id) ?? byID[id]?.first)?.name }
+
   /// Nil if this vault did not delete `record`, or if the record changed since.
   ///
   /// Names do not decide: a merge changes names, so a later merge would match other deletions. A record deleted as a part of
@@ -95,35 +91,24 @@ struct MergeDeletions {
     // A deletion after the last change needs no look at the values.
     if let last = last(of: record.id), record.modified <= last.recorded { return last }
     let content = try source.open(change)
-    for deletion in candidates where try Self.had(content, deletion.line, change) { return deletion }
-    return nil
-  }
-
-  /// Whether the other vault's version was deleted here, regardless of the clocks.
-  private static func had(
-    _ content: borrowing OpenRecord, _ line: MergeLine, _ change: borrowing Change
-  ) throws(StoreError) -> Bool {
-    if try line.top.open(change).isDeletedValue(of: content) { return true }
-    for previous in line.past {
-      guard try previous.meta(change).isOfOneWrite(with: content.meta) else { continue }
-      if try previous.open(change).isSameWrite(as: content) { return true }
+    // Whether the other vault's version was deleted here, regardless of the clocks.
+    for deletion in candidates {
+      if try deletion.line.top.open(change).isDeletedValue(of: content) { return deletion }
+      if try deletion.line.past.hasWrite(content, change) { return deletion }
     }
-    return false
+    return nil
   }
 }
 
 extension MergeSide {
+  /// The deletion of an item with its fields, or of a field. A field changed since keeps its item.
   func deletion(of record: MergeRecord, in other: MergeSide) throws(StoreError) -> MergeDeletion? {
     // Of the two, only this vault has a change.
-    try deletions.deletion(of: record, other.source(of: record), isOurs ? change : other.change)
-  }
-
-  /// Like ``deletion(of:in:)`` for an item with its fields. A field changed since keeps its item.
-  func deletion(ofItem item: MergeRecord, in other: MergeSide) throws(StoreError) -> MergeDeletion? {
-    guard let found = try deletion(of: item, in: other) else { return nil }
-    let isByID = deletions.last(of: item.id) != nil
-    for field in other.fields(of: item) where !isByID || field.modified > found.recorded {
-      guard try deletion(of: field, in: other) != nil else { return nil }
+    let change = isOurs ? change : other.change
+    guard let found = try deletions.deletion(of: record, other.source(of: record), change) else { return nil }
+    let isByID = deletions.last(of: record.id) != nil
+    for field in other.fields(of: record) where !isByID || field.modified > found.recorded {
+      guard try deletions.deletion(of: field, other.source(of: field), change) != nil else { return nil }
     }
     return found
   }

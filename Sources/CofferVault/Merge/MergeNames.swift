@@ -78,6 +78,12 @@ struct NameClaim {
 }
 
 extension ItemName {
+  /// For a field only its own name, because its item may have another name in the other vault.
+  var key: ItemName { field.isEmpty ? self : ItemName(sealed: "", "", field: field) }
+
+  /// A field's name in another item; else that item's.
+  func moved(to item: ItemName) -> ItemName { ItemName(sealed: item.service, item.account, field: field) }
+
   func numbered(_ isFree: (ItemName) throws(StoreError) -> Bool) throws(StoreError) -> ItemName {
     var number = 2
     while true {

@@ -147,27 +147,9 @@ extension MergePlan {
   func keepsItem(_ fields: [MergeRecord], unless unchanged: MergeSince) -> Bool {
     fields.contains { since($0.id) != unchanged }
   }
-}
-
-extension MergePlan {
-  /// - Parameters:
-  ///   - base: the last content that both sides agreed on, and the key of its digests.
-  ///   - hides: whether records that are left out take no part; else they are told.
-  init(
-    _ ours: ItemTable, _ theirs: ItemTable, since base: (content: MergeBase, key: MergeKey)? = nil, keeping: Int? = nil,
-    keepsDeleted: Bool, leavingOut isLeftOut: (VaultItem) -> Bool, hides: Bool = false,
-    progress: (Int, Int) -> Void = { _, _ in }, _ change: inout Change
-  ) throws(StoreError) {
-    var none = Change()
-    let pairs = Self.differing(ours, theirs, base?.content, change)
-    let other = try MergeSide(theirs, isOurs: false, pairs: pairs, leavingOut: isLeftOut, hides: hides, &none)
-    let own = try MergeSide(ours, isOurs: true, pairs: pairs, leavingOut: isLeftOut, hides: hides, &change)
-    let lines = try base.map { (base) throws(StoreError) in try MergeLines(base.content, base.key, own, other) }
-    try self.init(own, other, lines: lines, keeping: keeping, keepsDeleted: keepsDeleted, progress: progress)
-  }
 
   /// The pairs of buckets to read; nil for all. Under one key, pairs of equal digests have equal rows.
-  private static func differing(
+  static func differing(
     _ ours: ItemTable, _ theirs: ItemTable, _ base: MergeBase?, _ change: borrowing Change
   ) -> [Int]? {
     let mark = ours.view.keys.epochMark

@@ -4,7 +4,7 @@ internal import CofferVaultFormat
 
 /// Contents that the other vault deleted, or that a deletion here beat, for the record of a name here.
 struct MergeBurial {
-  var name: ItemName
+  let name: ItemName
   let line: MergeLine
   /// Of either vault.
   let deletion: MergeDeletion
@@ -56,55 +56,61 @@ extension MergePlan {
   ) throws(StoreError) -> [MergeSource] {
     var new: [MergeSource] = []
     for source in sources where try !source.isRow(of: ours.items, change) {
-      var others: [MergeSource] = []
-      for other in try ours.deletions.versions[source.meta(change).id] ?? [] where try other.exists(change) {
-        others.append(other)
-      }
+      let others = try ours.deletions.versions[source.meta(change).id] ?? []
       if try others.first(matching: source, change) == nil { new.append(source) }
     }
     return try new.missing(in: known, change)
   }
 
-  /// In the order of the deletions. A deletion that is new here does not mix with another present record of its name.
-  func burials(_ change: borrowing Change) throws(StoreError) -> [MergeBurial] {
+  /// Items before fields, each in the order of the deletions.
+  func burials(_ change: inout Change) throws(StoreError) -> [MergeBurial] {
     guard keepsDeleted else { return [] }
-    var all: [MergeBurial] = [], moved: [ItemName: MergeBurial] = [:]
-    for (record, deletion, name) in beaten {
-      all.append(MergeBurial(name: name, line: try line(there: record), deletion: deletion))
+    var all: [MergeBurial] = [], items: [CommitID: [ItemName: ItemName]] = [:]
+    let excluded = Set(ours.all.filter { $0.exclusion != nil }.map(\.name))
+    func add(_ name: ItemName, _ line: MergeLine, _ deletion: MergeDeletion) throws(StoreError) {
+      guard excluded.isDisjoint(with: [name, name.item]) else { return }
+      all.append(MergeBurial(name: try burialName(name), line: line, deletion: deletion))
     }
+    for (record, deletion, name) in beaten { try add(name, line(there: record), deletion) }
     let deletions = theirs.deletions.all.filter(\.isCarried)
-    for deletion in deletions.sorted(by: { ($0.recorded, $0.name) < ($1.recorded, $1.name) }) {
+    // A record that was deleted twice has one name.
+    var names = names
+    for deletion in deletions.sorted(by: { $0.order < $1.order }) {
+      let commit = deletion.deletion.commit
+      var name = names[deletion.id] ?? ours.deletions.name(of: deletion.id)
+      items[commit, default: [:]][deletion.name] = name
       // A field that changed here keeps an item that only the other vault changed.
       guard since(deletion.id) != .ours, !replaced.contains(deletion.id) else { continue }
       var line = deletion.line
       line.past = try kept(line.past, of: deletion.id, theirs.change)
       // Only the deletion is new, and it was removed for good here.
       if isPurged(deletion.id), line.past.isEmpty, try kept([line.top], of: deletion.id, theirs.change).isEmpty { continue }
-      var burial = MergeBurial(name: deletion.name, line: line, deletion: deletion)
-      if let name = names[deletion.id] ?? ours.deletions.last(of: deletion.id)?.name {
-        burial.name = name
-      } else if let item = moved[deletion.name.item], item.deletion.deletion.commit == deletion.deletion.commit {
-        burial.name = ItemName(sealed: item.name.service, item.name.account, field: deletion.name.field)
-      } else if try isPresent(deletion.name, change) {
-        burial.name = try deletion.name.numbered { (name) throws(StoreError) in
-          guard !all.contains(where: { $0.name == name }) else { return false }
-          return try !isPresent(name, change)
-        }
-        moved[deletion.name] = burial
+      if name == nil {
+        let item = items[commit]?[deletion.name.item] ?? deletion.name
+        name = try freeName(for: line, as: deletion.name.moved(to: item), &change)
+        (items[commit, default: [:]][deletion.name], names[deletion.id]) = (name, name)
       }
-      all.append(burial)
+      if let name { try add(name, line, deletion) }
     }
-    let excluded = Set(ours.all.filter { $0.exclusion != nil }.map(\.name))
-    return try all.filter { excluded.isDisjoint(with: [$0.name, $0.name.item]) }.map { (burial) throws(StoreError) in
-      MergeBurial(name: try burialName(burial.name), line: burial.line, deletion: burial.deletion)
+    return all
+  }
+
+  /// With a number if another present record has the name, and not all of `line` with it. Deleted contents do not make a name
+  /// taken, or a second merge would find another number.
+  private func freeName(
+    for line: MergeLine, as name: ItemName, _ change: inout Change
+  ) throws(StoreError) -> ItemName {
+    guard try isPresent(name, change), try !new(line.all, beside: versions(of: name, &change).all, change).isEmpty else {
+      return name
     }
+    return try name.numbered { (name) throws(StoreError) in try !isPresent(name, change) }
   }
 
   /// The name for a deleted content that comes: with a number if a record that takes no part has its item's.
   func burialName(_ name: ItemName) throws(StoreError) -> ItemName {
     guard ours.isHidden(name.item) || ours.isHidden(name) else { return name }
     let item = try name.item.numbered { (name) throws(StoreError) in try !isTaken(name) }
-    return ItemName(sealed: item.service, item.account, field: name.field)
+    return name.moved(to: item)
   }
 
   /// Nil if this vault has all of it, or no room. The beaten content comes last, because it is replaced now.
@@ -120,19 +126,27 @@ extension MergePlan {
         deletion: (deletion.moment, deletion.deletion))
     }
     let mine = try own.top.meta(change)
-    // Nothing else may have a content that a deletion beat.
-    let least = isPresent && theirs.kind == .deleted ? 0 : 1
-    let most = max(history(Int(mine.history), Int(theirs.history)), least)
-    var (pinned, top) = (try new([other.top], beside: all, change).first, own.top)
+    let content = try new([other.top], beside: all, change).first
+    // Nothing else may have a content that a deletion beat, and none kept here goes for another one.
+    let least = isPresent && theirs.kind == .deleted ? 0 : own.past.count + (content == nil ? 0 : 1)
+    // A merge there lengthens the history of a deleted record, which gives another one no room here.
+    let others = isPresent && theirs.kind == .deleted && theirs.id != mine.id ? 0 : Int(theirs.history)
+    let most = min(max(history(Int(mine.history), others), least), Int(RecordMeta.longestHistory))
+    var (pinned, top) = (content, own.top)
     let past = try new(other.past, beside: all + [other.top], change).sorted(change)
     if let newer = pinned, !isPresent, mine.id == theirs.id {
       let isOlder = try own.top.open(change).isBefore(newer.open(change))
       // As a previous version it has its own time.
       let known = try other.past.first(matching: own.top, change)
-      if isOlder || known != nil { (pinned, top) = (known ?? own.top, newer) }
+      if isOlder || known != nil {
+        let elsewhere = try self.theirs.deletions.versions[mine.id]?.first(matching: own.top, change)
+        (pinned, top) = (known ?? elsewhere ?? own.top, newer)
+      }
     }
     let room = max(0, most - own.past.count - (pinned == nil ? 0 : 1))
-    let joined = try (own.past + past.suffix(room)).sorted(change) + (pinned.map { [$0] } ?? [])
+    var joined = try (own.past + past.suffix(room)).sorted(change) + (pinned.map { [$0] } ?? [])
+    // By its age, so that a second merge keeps the same ones.
+    if isPresent, theirs.kind == .deleted { joined = try joined.sorted(change) }
     let line = MergeLine(top: top, past: joined.suffix(most))
     var moment = mine.modified
     if theirs.id == mine.id {
@@ -157,7 +171,7 @@ extension MergePlan {
     let items = ours.items, index = items.index(of: name)
     let notes = try items.records.notes(of: items.index(of: name.item), in: .old, &change)
       .filter { $0.present == index }.sorted { $0.revision < $1.revision }
-    let past = notes.map { MergeSource(items: items, table: .old, index: $0.index, revision: $0.revision, isOurs: true) }
+    let past = notes.map { MergeSource($0, of: items, isOurs: true) }
     let isPresent = try isPresent(name, change)
     let end = isPresent ? notes.endIndex : notes.lastIndex { $0.kind == .deleted } ?? notes.endIndex
     let start = notes[..<end].lastIndex { $0.kind == .deleted }.map { $0 + 1 } ?? 0

@@ -4,17 +4,15 @@ extension MergePlan {
     report.leftOut.append(MergeReport.LeftOut(name: other.name, reason: reason))
   }
 
-  mutating func note(_ step: MergeStep, in item: MergeStep? = nil) {
+  mutating func note(_ step: MergeStep) {
     guard !step.name.isInternal else { return }
-    if let own = step.ours, own.name != step.name, item == nil || own.name.field != step.name.field {
-      report.renamed.append(MergeReport.Renamed(from: own.name, to: step.name))
-    } else if step.ours == nil, let other = step.theirs, other.key != (item == nil ? step.name : step.fieldKey) {
-      report.renamed.append(MergeReport.Renamed(from: other.name, to: step.name))
+    if let found = step.ours ?? step.theirs, found.key != step.name.key {
+      report.renamed.append(MergeReport.Renamed(from: found.name, to: step.name))
     }
     if step.gainsPast { report.joined.append(step.name) }
     switch step.verdict {
     case .same(let isLaterThere):
-      report.same += item == nil ? 1 : 0
+      report.same += step.name.field.isEmpty ? 1 : 0
       report.aligned += isLaterThere ? 1 : 0
     case .theirs where step.ours == nil: report.added.append(step.name)
     case .theirs(isConflict: false): report.updated.append(step.name)

@@ -8,7 +8,7 @@ extension MergePlan {
     var apart: Set<ItemID> = []
     for (records, side, other) in [(own, ours, theirs), (others, theirs, ours)] {
       for record in records {
-        let deletion = try other.deletion(ofItem: record, in: side)
+        let deletion = try other.deletion(of: record, in: side)
         if deletion != nil || since(record.id) != nil { apart.insert(record.id) }
       }
     }
@@ -34,16 +34,11 @@ extension MergePlan {
 
   private func knows(_ side: MergeSide, _ meta: RecordMeta, _ content: borrowing OpenRecord) throws(StoreError) -> Bool {
     var change = side.change
-    for source in try past(of: meta, side, &change) {
-      guard try source.meta(change).isOfOneWrite(with: content.meta) else { continue }
-      if try source.open(change).isSameWrite(as: content) { return true }
-    }
-    return false
+    return try past(of: meta, side, &change).hasWrite(content, change)
   }
 
   func past(of meta: RecordMeta, _ side: MergeSide, _ change: inout Change) throws(StoreError) -> [MergeSource] {
-    try side.items.history.past(of: meta, at: meta.index(side.items.view.keys), &change).map {
-      MergeSource(items: side.items, table: .old, index: $0.index, revision: $0.revision, isOurs: side.isOurs)
-    }
+    try side.items.history.past(of: meta, at: meta.index(side.items.view.keys), &change)
+      .map { MergeSource($0, of: side.items, isOurs: side.isOurs) }
   }
 }

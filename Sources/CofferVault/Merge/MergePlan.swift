@@ -9,8 +9,10 @@ struct MergePlan {
   let ours: MergeSide, theirs: MergeSide
   /// Nil without a base.
   let lines: MergeLines?
-  private(set) var groups: [MergeGroup] = []
-  private(set) var removed: [(item: MergeRecord, by: MergeDeletion)] = []
+  /// Those that write, each item before its fields.
+  private(set) var steps: [MergeStep] = []
+  /// Items and fields that the other vault deleted.
+  private(set) var removed: [(record: MergeRecord, by: MergeDeletion)] = []
   /// Contents of the other vault that a deletion here beat, that deletion, and the name to keep them under.
   var beaten: [(record: MergeRecord, by: MergeDeletion, name: ItemName)] = []
   /// The name here of each item and field that stays or goes, by its id in either vault.
@@ -21,32 +23,43 @@ struct MergePlan {
   var forgotten: [MergeSource] = []
   var report = MergeReport()
 
+  /// - Parameters:
+  ///   - base: the last content that both sides agreed on, and the key of its digests.
+  ///   - hides: whether records that are left out take no part; else they are told.
   init(
-    _ ours: MergeSide, _ theirs: MergeSide, lines: MergeLines?, keeping: Int?, keepsDeleted: Bool,
-    progress: (Int, Int) -> Void
+    _ ours: ItemTable, _ theirs: ItemTable, since base: (content: MergeBase, key: MergeKey)? = nil, keeping: Int? = nil,
+    keepsDeleted: Bool, leavingOut isLeftOut: (VaultItem) -> Bool, hides: Bool = false,
+    progress: (Int, Int) -> Void = { _, _ in }, _ change: inout Change
   ) throws(StoreError) {
-    (self.ours, self.theirs, self.lines, self.keeping, self.keepsDeleted) = (ours, theirs, lines, keeping, keepsDeleted)
-    for record in ours.all { names[record.id] = record.name }
-    if ours.pairs != nil {
-      let counts = ours.change.added.applied(to: ours.items.view.state.counts)
-      report.same = Int(clamping: counts.items) - ours.records.count - ours.hidden.count { $0.name.field.isEmpty }
+    var none = Change()
+    let read = Self.differing(ours, theirs, base?.content, change)
+    let other = try MergeSide(theirs, isOurs: false, pairs: read, leavingOut: isLeftOut, hides: hides, &none)
+    let own = try MergeSide(ours, isOurs: true, pairs: read, leavingOut: isLeftOut, hides: hides, &change)
+    lines = try base.map { (base) throws(StoreError) in try MergeLines(base.content, base.key, own, other) }
+    (self.ours, self.theirs, self.keeping, self.keepsDeleted) = (own, other, keeping, keepsDeleted)
+    for record in own.all { names[record.id] = record.name }
+    if read != nil {
+      let counts = change.added.applied(to: ours.view.state.counts)
+      report.same = Int(clamping: counts.items) - own.records.count - own.hidden.count { $0.name.field.isEmpty }
     }
     var claims: [NameClaim] = []
-    let pairs = MergePair.match(ours.records, theirs.records, apart: try apart(ours.records, theirs.records))
+    let pairs = MergePair.match(own.records, other.records, apart: try apart(own.records, other.records))
     for (number, pair) in pairs.enumerated() {
       progress(number, pairs.count)
       if let claim = try claim(pair, number) { claims.append(claim) }
     }
-    let hidden = ours.hidden.map(\.key)
+    let hidden = own.hidden.map(\.key)
     let settled = try NameClaim.settled(claims, of: pairs, beside: hidden) { (name) throws(StoreError) in try isTaken(name) }
     for claim in settled { try add(pairs[claim.pair], claim) }
     try noteDeleted()
     report.isEmpty =
-      try !noteBurials() && groups.isEmpty && removed.isEmpty && replaced.isEmpty && forgotten.isEmpty
+      try !noteBurials() && steps.isEmpty && removed.isEmpty && replaced.isEmpty && forgotten.isEmpty
   }
 
-  /// The name of an item that remains; otherwise nil, with a note in the report.
-  private mutating func claim(_ pair: MergePair, _ number: Int) throws(StoreError) -> NameClaim? {
+  /// The name of an item or field that remains; otherwise nil, with a note in the report.
+  ///
+  /// - Parameter isNew: whether it is a field of an item that comes, with all that was deleted with it.
+  private mutating func claim(_ pair: MergePair, _ number: Int, isNew: Bool = false) throws(StoreError) -> NameClaim? {
     guard !pair.isLeftOut else {
       noteLeftOut(pair)
       return nil
@@ -54,33 +67,28 @@ struct MergePlan {
     switch (pair.ours, pair.theirs) {
     case (let own?, let other?): return try claim(own, other, number)
     case (let own?, nil):
-      let fields = ours.fields(of: own)
-      if let since = since(own.id) {
-        guard since == .theirs, !keepsItem(fields, unless: .theirs) else {
-          return NameClaim(own, number, .ours(isConflict: false))
-        }
-        replaced.formUnion([own.id] + fields.map(\.id))
-        report.deleted.append(own.name)
-        return nil
-      }
-      guard let deletion = try theirs.deletion(ofItem: own, in: ours) else {
+      let fields = ours.fields(of: own), since = since(own.id)
+      let deletion = since == nil ? try theirs.deletion(of: own, in: ours) : nil
+      guard deletion != nil || since == .theirs && !keepsItem(fields, unless: .theirs) else {
         return NameClaim(own, number, .ours(isConflict: false))
       }
-      removed.append((own, deletion))
-      names[deletion.id] = own.name
+      if let deletion {
+        removed.append((own, deletion))
+        names[deletion.id] = own.name
+      } else {
+        replaced.formUnion([own.id] + fields.map(\.id))
+      }
       report.deleted.append(own.name)
       return nil
     case (nil, let other?):
       let fields = theirs.fields(of: other)
       if let since = since(other.id) {
-        guard since != .ours || keepsItem(fields, unless: .ours) else { return nil }
-        return taken(other, number)
+        return since != .ours || isNew || keepsItem(fields, unless: .ours) ? taken(other, number) : nil
       }
-      guard let deletion = try ours.deletion(ofItem: other, in: theirs) else { return taken(other, number) }
+      guard !isNew, let deletion = try ours.deletion(of: other, in: theirs) else { return taken(other, number) }
       beaten.append((other, deletion, deletion.name))
       for field in fields {
-        let name = ItemName(sealed: deletion.name.service, deletion.name.account, field: field.name.field)
-        beaten.append((field, deletion, ours.deletions.last(of: field.id)?.name ?? name))
+        beaten.append((field, deletion, ours.deletions.name(of: field.id) ?? field.name.moved(to: deletion.name)))
       }
       report.kept.append(other.name)
       return nil
@@ -88,7 +96,7 @@ struct MergePlan {
     }
   }
 
-  mutating func claim(_ own: MergeRecord, _ other: MergeRecord, _ number: Int) throws(StoreError) -> NameClaim {
+  private mutating func claim(_ own: MergeRecord, _ other: MergeRecord, _ number: Int) throws(StoreError) -> NameClaim {
     switch since(own.id) {
     case .theirs: return taken(other, number)
     case .ours: return NameClaim(own, number, .untouched)
@@ -103,7 +111,7 @@ struct MergePlan {
   }
 
   /// The claim of a record that comes from the other vault: as it is, if this one did not change it.
-  mutating func taken(_ other: MergeRecord, _ number: Int) -> NameClaim {
+  private mutating func taken(_ other: MergeRecord, _ number: Int) -> NameClaim {
     let isNew = lines.map { $0.ours[other.id] == nil && $0.since[other.id] == nil } ?? false
     guard isNew || since(other.id) == .theirs else { return NameClaim(other, number, .theirs(isConflict: false)) }
     replaced.insert(other.id)
@@ -114,22 +122,52 @@ struct MergePlan {
     let step = try step(pair, claim)
     note(step)
     name(step)
-    var group = MergeGroup(item: step)
+    var fields: [MergeStep] = []
     if let other = pair.theirs {
-      try addFields(pair.ours, other, to: &group)
+      fields = try self.fields(pair.ours, other, in: step)
     } else if let own = pair.ours, step.isMoved {
-      group.fields = ours.fields(of: own).map { MergeStep(keeping: $0, in: step.name) }
+      fields = ours.fields(of: own).map { MergeStep(keeping: $0, in: step.name) }
     }
-    let isChanged = isWritten(step) || !group.removed.isEmpty || group.fields.contains(where: isWritten)
-    if isChanged { groups.append(group) }
+    steps += ([step] + fields).filter(isWritten)
+  }
+
+  private mutating func fields(
+    _ item: MergeRecord?, _ other: MergeRecord, in step: MergeStep
+  ) throws(StoreError) -> [MergeStep] {
+    let (own, others) = (item.map(ours.fields) ?? [], theirs.fields(of: other))
+    let pairs = MergePair.match(own, others, apart: try apart(own, others))
+    let claims = try fieldClaims(pairs, isNew: item == nil)
+    var steps = pairs.compactMap { $0.isLeftOut ? $0.ours : nil }.map { MergeStep(keeping: $0, in: step.name) }
+    let hidden = ours.hidden.filter { $0.name.item == item?.name }.map(\.key)
+    for claim in try NameClaim.settled(claims, of: pairs, beside: hidden) {
+      let field = try self.step(pairs[claim.pair], claim, in: step.name)
+      // A field that comes or goes with its item is reported with it.
+      if item != nil { note(field) }
+      name(field)
+      steps.append(field)
+    }
+    return steps
+  }
+
+  /// New fields are taken only while there is room.
+  private mutating func fieldClaims(_ pairs: [MergePair], isNew: Bool) throws(StoreError) -> [NameClaim] {
+    var claims: [NameClaim] = [], new: [NameClaim] = []
+    for (number, pair) in pairs.enumerated() {
+      guard let claim = try claim(pair, number, isNew: isNew) else { continue }
+      if pair.ours == nil { new.append(claim) } else { claims.append(claim) }
+    }
+    let room = max(0, RecordMeta.mostFields - claims.count - pairs.count { $0.isLeftOut && $0.ours != nil })
+    for claim in new.dropFirst(room) {
+      if let name = pairs[claim.pair].theirs?.name { report.leftOut.append(MergeReport.LeftOut(name: name, reason: .noRoom)) }
+    }
+    return claims + new.prefix(room)
   }
 
   /// Items and fields that change in this merge are told of already.
   private mutating func noteBurials() throws(StoreError) -> Bool {
-    let changed = groups.flatMap { [$0.item.name] + $0.fields.map(\.name) + $0.removed.map(\.field.name) }
-    var told = Set(changed + removed.map(\.item.name) + report.joined + replaced.compactMap { names[$0] })
+    var told = Set(steps.map(\.name) + removed.map(\.record.name) + report.joined + replaced.compactMap { names[$0] })
     var gains = false, change = ours.change
-    for burial in try burials(change) where try gain(burial, &change) != nil {
+    for burial in try burials(&change) where try gain(burial, &change) != nil {
       gains = true
       if !burial.name.isInternal, told.insert(burial.name).inserted { report.joined.append(burial.name) }
     }
@@ -137,14 +175,14 @@ struct MergePlan {
   }
 
   /// Of two records of one name, only the id of the content that stays goes on.
-  mutating func name(_ step: MergeStep) {
+  private mutating func name(_ step: MergeStep) {
     let (own, other) = step.verdict.isOfOurs ? (step.ours, step.theirs) : (step.theirs, step.ours)
     if let other { names[other.id] = own == nil ? step.name : nil }
     if let own { names[own.id] = step.name }
   }
 
-  func step(_ pair: MergePair, _ claim: NameClaim, in item: ItemName? = nil) throws(StoreError) -> MergeStep {
-    let name = item.map { ItemName(sealed: $0.service, $0.account, field: claim.name.field) } ?? claim.name
+  private func step(_ pair: MergePair, _ claim: NameClaim, in item: ItemName? = nil) throws(StoreError) -> MergeStep {
+    let name = item.map(claim.name.moved) ?? claim.name
     var step = MergeStep(ours: pair.ours, theirs: pair.theirs, verdict: claim.verdict, name: name, named: claim.named)
     step.gainsPast = try gainsPast(step)
     return step

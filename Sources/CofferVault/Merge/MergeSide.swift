@@ -20,8 +20,7 @@ struct MergeRecord {
     self.exclusion = exclusion
   }
 
-  /// For a field only its own name, because its item may have another name in the other vault.
-  var key: ItemName { name.field.isEmpty ? name : ItemName(sealed: "", "", field: name.field) }
+  var key: ItemName { name.key }
 }
 
 struct MergeSide {

@@ -24,17 +24,22 @@ struct MergeSource {
 
   var isInPlace: Bool { isOurs && table == .old && row == nil }
 
-  func id(_ change: borrowing Change) throws(StoreError) -> RecordID {
+  private func found(_ change: borrowing Change) throws(StoreError) -> RecordID? {
     let bucket = table.bucket(of: index)
-    let list = isOurs ? try items.records.list(of: bucket, change) : try items.view.list(of: bucket)
-    guard let id = list.record(at: index) else {
+    return try (isOurs ? items.records.list(of: bucket, change) : items.view.list(of: bucket)).record(at: index)
+  }
+
+  func id(_ change: borrowing Change) throws(StoreError) -> RecordID {
+    guard let id = try found(change) else {
       throw StoredParts.tampered("a record that should exist is missing", items.view.place)
     }
     return id
   }
 
-  func exists(_ change: borrowing Change) throws(StoreError) -> Bool {
-    try items.records.list(of: table.bucket(of: index), change).record(at: index) != nil
+  /// Whether this merge has not removed it.
+  fileprivate func exists(_ change: borrowing Change) throws(StoreError) -> Bool {
+    guard row == nil else { return true }
+    return try found(change) != nil
   }
 
   /// Whether the other vault has this very row, under one key.
@@ -63,14 +68,29 @@ struct MergeSource {
   }
 }
 
+extension MergeSource {
+  init(_ note: RecordNote, of items: ItemTable, isOurs: Bool) {
+    self.init(items: items, table: .old, index: note.index, revision: note.revision, isOurs: isOurs)
+  }
+}
+
 extension [MergeSource] {
   func first(matching source: MergeSource, _ change: borrowing Change) throws(StoreError) -> MergeSource? {
     let meta = try source.meta(change)
-    for other in self where try other.meta(change).isOfOneVersion(with: meta) {
+    for other in self where try other.exists(change) {
+      guard try other.meta(change).isOfOneVersion(with: meta) else { continue }
       let one = try source.open(change)
       if try one.isSameVersion(as: other.open(change)) { return other }
     }
     return nil
+  }
+
+  /// Whether this very write is among them.
+  func hasWrite(_ content: borrowing OpenRecord, _ change: borrowing Change) throws(StoreError) -> Bool {
+    for source in self where try source.meta(change).isOfOneWrite(with: content.meta) {
+      if try source.open(change).isSameWrite(as: content) { return true }
+    }
+    return false
   }
 
   /// Those that `known` has not, each once.

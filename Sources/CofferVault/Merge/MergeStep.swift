@@ -10,8 +10,6 @@ struct MergeStep {
   var gainsPast = false
 
   var isMoved: Bool { ours.map { $0.name != name } ?? false && verdict != .whole }
-
-  var fieldKey: ItemName { ItemName(sealed: "", "", field: name.field) }
 }
 
 extension MergeStep {
@@ -19,7 +17,7 @@ extension MergeStep {
   init(keeping field: MergeRecord, in item: ItemName) {
     self.init(
       ours: field, theirs: nil, verdict: .ours(isConflict: false),
-      name: ItemName(sealed: item.service, item.account, field: field.name.field), named: field.named)
+      name: field.name.moved(to: item), named: field.named)
   }
 }
 
@@ -52,10 +50,4 @@ enum MergeVerdict: Equatable {
     case .theirs, .whole: false
     }
   }
-}
-
-struct MergeGroup {
-  var item: MergeStep
-  var fields: [MergeStep] = []
-  var removed: [(field: MergeRecord, by: MergeDeletion)] = []
 }

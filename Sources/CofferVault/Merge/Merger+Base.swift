@@ -27,13 +27,12 @@ extension Merger {
     }
   }
 
-  func writeWhole(_ record: MergeRecord, _ step: MergeStep, _ change: inout Change) throws(StoreError) -> UInt64? {
+  func writeWhole(_ record: MergeRecord, _ step: MergeStep, _ change: inout Change) throws(StoreError) {
     let past = try plan.kept(plan.theirs.deletions.formers[record.index] ?? [], of: record.id, change)
     let line = MergeLine(top: plan.theirs.source(of: record), past: past)
-    if step.name == record.name, try put(line, as: step.name, &change) { return nil }
+    if step.name == record.name, try put(line, as: step.name, &change) { return }
     _ = try store(
       line.top, as: step.name, named: step.named, keeping: Int(record.history), after: line.past, [], &change)
-    return nil
   }
 
   /// - Returns: false if other rows have its place or a later revision.

@@ -15,30 +15,26 @@ struct Merger {
 
   func run(_ change: inout Change) throws(StoreError) -> MergeReport {
     try replace(&change)
-    for (record, deletion) in plan.removed + plan.groups.flatMap({ $0.removed.map { ($0.field, $0.by) } }) {
+    for (record, deletion) in plan.removed {
       let earlier = EarlierDeletion(
         recorded: deletion.recorded, moment: deletion.moment, commit: deletion.deletion.commit)
       _ = try items.removals.remove(record.name, keptUntil: keptUntil, as: earlier, &change)
     }
     // All renamed records leave their places first, because one may take another's place.
     var lifted: [RecordIndex: MergeLine] = [:]
-    for group in plan.groups {
-      // The fields must move before their item.
-      for step in group.fields + [group.item] where step.isMoved && step.verdict != .whole {
-        if let own = step.ours { lifted[own.index] = try lift(own, &change) }
-      }
+    // The fields must move before their item.
+    for step in plan.steps.reversed() where step.isMoved {
+      if let own = step.ours { lifted[own.index] = try lift(own, &change) }
     }
     var report = plan.report
     let conflicts = Dictionary(uniqueKeysWithValues: report.conflicts.enumerated().map { ($1.name, $0) })
-    for group in plan.groups {
-      for step in [group.item] + group.fields where plan.isWritten(step) {
-        do throws(StoreError) {
-          let kept = try write(step, lifted, &change)
-          if let place = conflicts[step.name] { report.conflicts[place].kept = kept }
-        } catch { throw error.about(key: step.name.description) }
-      }
+    for step in plan.steps {
+      do throws(StoreError) {
+        let kept = try write(step, lifted, &change)
+        if let place = conflicts[step.name] { report.conflicts[place].kept = kept }
+      } catch { throw error.about(key: step.name.description) }
     }
-    for burial in try plan.burials(change) {
+    for burial in try plan.burials(&change) {
       if let gain = try plan.gain(burial, &change) { try bury(gain, burial, &change) }
     }
     return report
@@ -61,7 +57,10 @@ struct Merger {
   private func write(
     _ step: MergeStep, _ lifted: [RecordIndex: MergeLine], _ change: inout Change
   ) throws(StoreError) -> UInt64? {
-    if step.verdict == .whole, let record = step.theirs { return try writeWhole(record, step, &change) }
+    if step.verdict == .whole, let record = step.theirs {
+      try writeWhole(record, step, &change)
+      return nil
+    }
     var own = step.ours.flatMap { lifted[$0.index] }, other: MergeLine?
     if let record = step.ours, own == nil { own = try plan.line(of: record, in: plan.ours, &change) }
     if let record = step.theirs { other = try plan.line(there: record) }

@@ -3,13 +3,7 @@ internal import CofferVaultFormat
 
 /// The slots of this vault and of a head, joined by id. A change that only one side made since the base is taken.
 struct SlotJoin {
-  /// A slot of one side, as its header has it.
-  fileprivate struct Found {
-    let slot: SealedSlot
-    let label: String
-    let place: Int
-    let isOurs: Bool
-  }
+  private typealias Found = KnownHeader.Joint
 
   /// Ascending by id.
   private(set) var slots: [KnownHeader.Joint] = []
@@ -31,23 +25,15 @@ struct SlotJoin {
     (self.ours, self.theirs, self.key, self.isTaken) = (ours, theirs, key, isTaken)
     isOtherKey = ours.keys.epochMark != theirs.keys.epochMark
     self.base = base.map { Dictionary($0.slots.map { ($0.line, $0) }) { first, _ in first } }
-    let own = Self.found(ours, isOurs: true), other = Self.found(theirs, isOurs: false)
+    let own = Found.all(ours, isOurs: true), other = Found.all(theirs, isOurs: false)
     // One recipient may have got a slot on both sides: a vault has one for each public key.
     var known: Set<PublicKey32> = []
     for id in Set(own.keys).union(other.keys).sorted() {
-      guard let found = try joined(id, own[id], other[id]), known.insert(found.slot.frame.publicKey).inserted else { continue }
-      let label = label(id, own[id], other[id]) ?? found.label
-      slots.append(KnownHeader.Joint(place: found.place, isOurs: found.isOurs, label: label))
-      note(own[id], found, label)
+      guard var found = try joined(id, own[id], other[id]), known.insert(found.slot.frame.publicKey).inserted else { continue }
+      found.label = label(id, own[id], other[id]) ?? found.label
+      slots.append(found)
+      note(own[id], found)
     }
-  }
-
-  private static func found(_ view: VerifiedView, isOurs: Bool) -> [SlotID: Found] {
-    var all: [SlotID: Found] = [:]
-    for (place, (slot, label)) in zip(view.header.slots, view.headerBody.labels).enumerated() {
-      all[slot.id] = Found(slot: slot, label: label, place: place, isOurs: isOurs)
-    }
-    return all
   }
 
   /// Whether the joint header is that of a side.
@@ -56,14 +42,13 @@ struct SlotJoin {
       slots.count == view.header.slots.count
     else { return false }
     return zip(slots, zip(view.header.slots, view.headerBody.labels)).allSatisfy { joint, found in
-      let side = joint.isOurs ? ours : theirs
-      return side.header.slots[joint.place].hasSecret(of: found.0) && joint.label == found.1
+      joint.slot.hasSecret(of: found.0) && joint.label == found.1
     }
   }
 
   /// The changes for the log, which tells of slots of this vault.
   var events: [LogEntry] {
-    let known = Set(ours.header.slots.map(\.id)), left = Set(slots.map { ($0.isOurs ? ours : theirs).header.slots[$0.place].id })
+    let known = Set(ours.header.slots.map(\.id)), left = Set(slots.map(\.slot.id))
     return changes.compactMap { change in
       guard let id = SlotID(change.slot.id.bytes) else { return nil }
       let event: LogEntry.Event
@@ -95,7 +80,7 @@ struct SlotJoin {
       throw conflict(own, other)
     case (let own?, nil):
       // Under another key it may have been removed: without a base, nobody knows.
-      if base.map({ $0[digest(id)] == nil }) ?? !isOtherKey { return own }
+      if base == nil ? !isOtherKey : before == nil { return own }
       changes.append(SlotChange(own, isTaken && !isUnchanged(own, since: before) ? .undone : .removed))
       return nil
     case (nil, let other?):
@@ -108,8 +93,7 @@ struct SlotJoin {
     }
   }
 
-  private func digest(_ id: SlotID) -> RecordDigest { SealedSlot.digest(of: id, key.bytes) }
-  private func before(_ id: SlotID) -> MergeBase.Row? { base?[digest(id)] }
+  private func before(_ id: SlotID) -> MergeBase.Row? { base?[SealedSlot.digest(of: id, key.bytes)] }
 
   private func isUnchanged(_ found: Found, since before: MergeBase.Row?) -> Bool {
     before.map { $0.write == found.slot.secretDigest(key.bytes) } ?? false
@@ -124,12 +108,9 @@ struct SlotJoin {
     return max(own, other)
   }
 
-  private mutating func note(_ own: Found?, _ found: Found, _ label: String) {
-    guard let own else {
-      changes.append(SlotChange(found, .added))
-      return
-    }
-    guard !own.slot.hasSecret(of: found.slot) || own.label != label else { return }
+  private mutating func note(_ own: Found?, _ found: Found) {
+    guard let own else { return changes.append(SlotChange(found, .added)) }
+    guard !own.slot.hasSecret(of: found.slot) || own.label != found.label else { return }
     let isUndone = isTaken && !isUnchanged(own, since: before(own.slot.id))
     changes.append(SlotChange(found, isUndone ? .undone : .changed))
   }
@@ -144,7 +125,7 @@ struct SlotJoin {
 }
 
 extension SlotChange {
-  fileprivate init(_ found: SlotJoin.Found, _ kind: Kind) {
+  fileprivate init(_ found: KnownHeader.Joint, _ kind: Kind) {
     self.init(kind: kind, slot: found.slot.summary, label: found.label)
   }
 }

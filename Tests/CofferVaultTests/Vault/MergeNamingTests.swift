@@ -139,4 +139,100 @@ import Testing
     #expect(try pair.there.list().map(\.name) == [target, numbered(2)])
     try pair.expectSettled()
   }
+
+  /// Both make a field of one content at one moment, so that each vault needs only one of the two.
+  private func makeField(here name: ItemName, there other: ItemName, _ pair: MergedPair) throws {
+    try pair.here.set(form("pin"), for: name.field(named: "pin"))
+    try pair.there.set(form("pin"), for: other.field(named: "pin"))
+    home.tick()
+  }
+
+  @Test func `a field that was deleted with its item is found under the name that the item had elsewhere`() throws {
+    let pair = try twins(ada)
+    try pair.here.apply([.move(ada, to: bob)])
+    try makeField(here: bob, there: ada, pair)
+    try pair.here.remove(bob.field(named: "pin"), keptUntil: .distantFuture)
+    home.tick()
+    try pair.here.remove(bob, keptUntil: .distantFuture)
+    try pair.expectSettled()
+    #expect(try pair.here.deleted().map(\.item.name) == [bob, bob.field(named: "pin")])
+  }
+
+  @Test func `a deleted field that another one of its name replaced gets no number where its content is known`() throws {
+    let pair = try twins(ada, bob)
+    try makeField(here: ada, there: ada, pair)
+    try pair.here.remove(ada, keptUntil: .distantFuture)
+    home.tick()
+    try pair.here.apply([.move(bob, to: ada)])
+    try pair.here.set(form("new"), for: ada.field(named: "pin"))
+    try pair.expectSettled()
+    #expect(try pair.here.deleted().isEmpty)
+  }
+
+  @Test func `a deleted item whose name is taken gets the same number at each merge`() throws {
+    let pair = try twins(ada)
+    try pair.here.set(form("same"), for: numbered(2))
+    try pair.there.set(form("same"), for: target)
+    try pair.here.remove(numbered(2), keptUntil: .distantFuture)
+    home.tick()
+    try pair.there.remove(target, keptUntil: .distantFuture)
+    try pair.there.set(form("new"), for: target)
+    try pair.expectSettled()
+    #expect(try pair.here.deleted().map(\.item.name) == [numbered(2)])
+  }
+
+  @Test func `items that were deleted one after the other under one name are all kept, without any history`() throws {
+    let pair = try twins(bob)
+    for value in ["1", "2", "3"] {
+      try pair.here.set(form(value), for: ada)
+      home.tick()
+      try pair.here.remove(ada, keptUntil: .distantFuture)
+    }
+    try pair.expectSettled()
+    #expect(try Set(pair.there.values(ada)) == ["1", "2", "3"])
+  }
+
+  @Test func `what was deleted as a part of another item is known under any name`() throws {
+    let pair = try twins(target)
+    try pair.here.set(form("ours"), for: ada, keeping: 5)
+    home.now -= 1
+    try pair.there.set(form("theirs"), for: ada, keeping: 5)
+    home.now += 2
+    _ = try pair.mergeHere()
+    try pair.there.apply([.move(ada, to: bob)])
+    try pair.here.remove(ada, keptUntil: .distantFuture)
+    try pair.expectSettled()
+    #expect(try pair.here.list().map(\.name) == [target] && pair.here.deleted().map(\.item.name) == [ada])
+  }
+
+  @Test func `a deleted item gives no room to another one of its name, whatever it keeps elsewhere`() throws {
+    let here = try home.create()
+    try here.set(form("0"), for: ada)
+    let pair = try home.pair(here)
+    home.tick()
+    try pair.here.set(form("1"), for: ada, keeping: 1)
+    try pair.here.prune(.allBut(0), of: ada)
+    try pair.here.remove(ada, keptUntil: .distantFuture)
+    try pair.here.set(form("new"), for: ada)
+    try pair.there.apply([.move(ada, to: bob)])
+    try pair.there.remove(bob, keptUntil: .distantFuture)
+    try pair.expectSettled()
+  }
+
+  @Test func `an item that was deleted under two names has one name where it comes`() throws {
+    let pair = try twins(ada)
+    try pair.here.remove(ada, keptUntil: .distantFuture)
+    home.tick()
+    try pair.there.apply([.move(ada, to: bob)])
+    try pair.there.set(form("edit"), for: bob)
+    _ = try pair.mergeHere()
+    home.tick()
+    try pair.here.remove(bob, keptUntil: .distantFuture)
+    let place = try TemporaryVault()
+    let other = try home.create(at: place)
+    try other.set(form("another"), for: bob)
+    try other.remove(bob, keptUntil: .distantFuture)
+    _ = try (other.merge(pair.here), pair.here.merge(other))
+    #expect(try other.merge(pair.here).isEmpty && pair.here.merge(other).isEmpty)
+  }
 }
