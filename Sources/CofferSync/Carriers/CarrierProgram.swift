@@ -14,7 +14,7 @@ struct CarrierProgram: Sendable {
   /// Inherited variables beside the usual ones. A name that ends with `_` stands for all that begin so.
   var inherited: [String] = []
   /// Most bytes of each file that it writes: the remote decides how much it sends.
-  var largestFile = 64 << 20
+  var largestFile = Group.largest
   /// Then all that it started is killed: an end that answers no more must not stop later runs.
   var patience = Duration.seconds(1_800)
 

@@ -168,4 +168,23 @@ import Testing
     try lap.sync()
     #expect(try lap.value("ada") == "ada-1")
   }
+
+  @Test(.tags(.slow), .wholeRun) func `an item with the most fields of the greatest size is synced`() throws {
+    let desk = try Laptop.first("desk", remote)
+    let name = try ItemName(service: "web", account: "ada")
+    let most = [UInt8](repeating: 7, count: 2 << 20)
+    try desk.withVault { vault in
+      _ = try vault.set(SecretForm(secret(most), metadata: ItemMetadata()), for: name)
+      for number in 0..<VaultItem.mostFields {
+        _ = try vault.set(SecretForm(secret(most), metadata: ItemMetadata()), for: name.field(named: "\(number)"))
+      }
+    }
+    try desk.sync()
+    let lap = try Laptop.empty("lap", remote)
+    try lap.clone()
+    try lap.withVault { vault in
+      let count = try vault.get(name.field(named: "63"))?.bytes.count
+      #expect(count == most.count)
+    }
+  }
 }
