@@ -4,7 +4,7 @@ package import CofferVaultFormat
 /// Moves the files of a remote, which never change. It knows nothing of their content: a reader checks their hashes.
 ///
 /// Of one remote and its cache, one carrier is used at a time. Each call throws ``StoreError`` `.unreachable` if the remote
-/// cannot be reached now, `.loginRefused`, `.notFound`, `.denied`, `.noSpace`, `.tooLarge` or `.refused`; the text has the last
+/// cannot be reached now, `.loginRefused`, `.notFound`, `.denied`, `.noSpace`, `.damaged` or `.refused`; the text has the last
 /// line that another program printed.
 package protocol Carrier: Sendable {
   /// The heads at the remote.
@@ -52,7 +52,7 @@ package struct PieceListing: Sendable, Equatable {
   mutating func add(_ text: some StringProtocol, at place: String) throws(StoreError) {
     guard names.count + strangers < Self.limit else {
       throw StoreError(
-        .tooLarge(limit: Self.limit), "more than \(Self.limit) files lie there", place: place,
+        .damaged, "more than \(Self.limit) files lie there", place: place,
         cure: "remove those that do not belong to this vault, or use another place")
     }
     if let name = PieceName(text) { names.append(name) } else if !text.hasPrefix(".") && !text.contains("/.") { strangers += 1 }
