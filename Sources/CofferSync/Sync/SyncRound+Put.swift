@@ -40,8 +40,8 @@ extension SyncRound {
       let head = there.heads.first { $0.machine == machine && $0.state.commit == mark.commit }
       let known = memory?.seen.marks[machine] == mark ? memory?.times[machine] : nil
       record.times[machine] = mark == own ? now : head?.state.time ?? known
-      record.names[machine] = try SyncMachine.name(of: machine, in: vault)
     }
+    record.names = try SyncMachine.names(of: seen, in: vault)
     try record.write(in: pins)
     if let put = made.head { tidy(there, put.name, seen) }
     return report

@@ -24,7 +24,8 @@ extension SyncRound {
 
     /// - Parameter name: that of the machine, if this vault knows it.
     init(_ head: Found, _ vault: consuming UnlockedVault, _ name: String?) throws(StoreError) {
-      machine = if let name { name } else { try SyncMachine.name(of: head.machine, in: vault) ?? head.machine.description }
+      let named = if let name { name } else { try SyncMachine.names(of: head.vector, in: vault)[head.machine] }
+      machine = named ?? head.machine.description
       self.head = head
       self.vault = vault
     }
@@ -35,7 +36,7 @@ extension SyncRound {
   ) throws(StoreError) -> Other {
     let pieces = try pieces(of: head.head, after: last?.content.mark == head.key ? last : nil)
     let opened = try HeadVault.open(pieces, by: vault, with: choice.secrets.slot, taking: choice.taken)
-    return try Other(head, opened, SyncMachine.name(of: head.machine, in: vault))
+    return try Other(head, opened, SyncMachine.names(of: head.vector, in: vault)[head.machine])
   }
 
   /// The head of the last sync, and its content.

@@ -211,7 +211,7 @@ struct SyncRound {
   func missing(
     _ machine: ReplicaID, _ seen: VersionVector, in vault: borrowing UnlockedVault
   ) throws(StoreError) -> String {
-    let name = try SyncMachine.name(of: machine, in: vault) ?? machine.description
+    let name = try SyncMachine.names(of: seen, in: vault)[machine] ?? machine.description
     return "\(name)'s put of generation \(seen.marks[machine]?.generation ?? 0) is missing there"
   }
 

@@ -35,6 +35,17 @@ import Testing
     #expect(try #require(desk.store.status(of: desk.locked)?.commitsToPut) >= 2)
   }
 
+  @Test func `machines of one name are told apart by the beginning of their ids`() throws {
+    let twin = try desk.another("lap")
+    try twin.set("twin", "0")
+    try twin.sync()
+    let taken = try desk.sync().taken
+    let told = try #require(try desk.store.status(of: desk.locked))
+    #expect(Set(told.machines.map(\.name)) == Set(told.machines.map { $0.name == "desk" ? "desk" : "lap (\($0.id.prefix(4)))" }))
+    #expect(told.machines.count == 3 && Set(told.machines.map(\.name)).count == 3)
+    #expect(told.machines.map(\.name).contains(taken.first?.machine))
+  }
+
   @Test func `all remotes of a vault are told without a look at it`() throws {
     let told = try VaultSync.remotes(of: desk.id, pins: desk.folder.path.appending("pins"))
     let status = try desk.store.status(of: desk.id)
