@@ -40,6 +40,8 @@ package struct PieceListing: Sendable, Equatable {
   package var names: [PieceName] = []
   /// The count of names that are no piece's, such as another program's copy of a file in conflict. Hidden files are left out.
   package var strangers = 0
+  /// Heads that are left out of ``names``: they are missing there, cut short or changed.
+  package var broken: [PieceName] = []
 
   package init() {}
 

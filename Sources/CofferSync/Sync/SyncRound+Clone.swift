@@ -22,10 +22,7 @@ extension SyncRound {
   ) throws(StoreError) -> UnlockedVault? {
     var report = SyncReport(remote: remote)
     let joint = try joint(found(listing.heads, HeadSecrets(nil), by: head, &report), nil)
-    let memory = try SyncRecord.read(salt, remote, in: pins)
-    if !options.accepts, let memory, let lost = memory.seen.lacking(in: joint).first {
-      throw rolledBack(try missing(lost, memory.seen, in: head))
-    }
+    try check(listing, joint, against: SyncRecord.read(salt, remote, in: pins), by: head)
     guard !options.isTrial else { return nil }
     return try HeadVault.makeFile(file, of: head, options: vault) { (machine) throws(StoreError) in
       try SyncMachine.making(machine, named: options.machine)

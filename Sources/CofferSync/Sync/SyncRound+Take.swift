@@ -62,7 +62,7 @@ extension SyncRound {
   /// Nil if it is not remembered, or no longer in the cache.
   func last(_ memory: SyncRecord?, _ bases: Bases) throws(StoreError) -> Last? {
     guard let memory, let name = memory.heads.first, let content = bases.content(at: memory.seen),
-      let bytes = try folder.read(.head(name)), PlainHash.digest(bytes) == name.hash
+      let bytes = try piece(.head(name))
     else { return nil }
     return Last(head: try Head(bytes, named: name, at: remote), content: content)
   }
@@ -72,10 +72,9 @@ extension SyncRound {
     let known = Set(last?.head.groups.map(\.hash) ?? [])
     try bring(head.groups.filter { !known.contains($0.hash) }.map { .group($0.hash) })
     return SealedPieces(head, at: remote, digests: last?.digests(in: head) ?? [:]) { [self] (hash) throws(StoreError) in
-      if let bytes = try folder.read(.group(hash)) { return bytes }
+      if let bytes = try piece(.group(hash)) { return bytes }
       try bring([.group(hash)])
-      guard let bytes = try folder.read(.group(hash)) else { throw incomplete("a file is missing there") }
-      return bytes
+      return try bytes(of: .group(hash))
     }
   }
 

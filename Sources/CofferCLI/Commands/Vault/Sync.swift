@@ -276,7 +276,9 @@ private struct SyncAnswer {
       context.note(
         "\(counted(report.passedOver, "head")) under an older key passed over: their machines follow at their next sync")
     }
-    if report.strangers > 0 { context.note("\(counted(report.strangers, "file")) at \(remote) belong to another program") }
+    if report.strangers > 0 {
+      context.note("passed over \(counted(report.strangers, "file")) at \(remote): of another program, or not whole")
+    }
   }
 }
 
