@@ -34,7 +34,7 @@ extension SyncRound {
   private func open(
     _ head: Found, _ choice: Choice, by vault: borrowing UnlockedVault, _ last: Last?
   ) throws(StoreError) -> Other {
-    let pieces = try pieces(of: head.head, after: last?.content.mark == head.key ? last : nil)
+    let pieces = pieces(of: head.head, after: last?.content.mark == head.key ? last : nil)
     let opened = try HeadVault.open(pieces, by: vault, with: choice.secrets.slot, taking: choice.taken)
     return try Other(head, opened, SyncMachine.names(of: head.vector, in: vault)[head.machine])
   }
@@ -67,13 +67,14 @@ extension SyncRound {
     return Last(head: try Head(bytes, named: name, at: remote), content: content)
   }
 
-  /// Brings the groups at once that `last` has not: they are in the cache, or else brought when they are read.
-  func pieces(of head: Head, after last: Last? = nil) throws(StoreError) -> SealedPieces {
+  /// Brings all groups that `last` has not when the first is read: after the secret was tried, and before a merge. Others are
+  /// in the cache, or brought when they are read.
+  func pieces(of head: Head, after last: Last? = nil) -> SealedPieces {
     let known = Set(last?.head.groups.map(\.hash) ?? [])
-    try bring(head.groups.filter { !known.contains($0.hash) }.map { .group($0.hash) })
+    let new = head.groups.map(\.hash).filter { !known.contains($0) }
     return SealedPieces(head, at: remote, digests: last?.digests(in: head) ?? [:]) { [self] (hash) throws(StoreError) in
       if let bytes = try piece(.group(hash)) { return bytes }
-      try bring([.group(hash)])
+      try bring(known.contains(hash) ? [.group(hash)] : new.map { .group($0) })
       return try bytes(of: .group(hash))
     }
   }

@@ -58,6 +58,8 @@ import Testing
     #expect(kind { try desk.clone() } == .alreadyExists)
     let lap = try Laptop.empty("lap", store.path.string)
     #expect(kind { try lap.clone(Credentials(passphrase: secret(Array("wrong".utf8)))) } == .wrongSecret)
+    let groups = SyncRound.cache(of: try RemoteName(lap.remote), in: lap.folder.path.appending("cache")).appending("pieces/o")
+    #expect(try FileManager.default.contentsOfDirectory(atPath: groups.string) == [], "a wrong secret brings no group")
     let stick = try Laptop.empty("stick", store.path.string)
     try FileManager.default.removeItem(atPath: store.path.appending("o").string)
     #expect(kind { try stick.clone() } == .unreachable)
