@@ -9,7 +9,8 @@ extension SyncRound {
   func newest(_ listing: PieceListing) throws(StoreError) -> SealedPieces {
     guard let newest = try heads(listing.heads).first else {
       throw StoreError(
-        .notFound, "no vault lies there", place: remote, cure: "check the address, and sync first where the vault is")
+        .notFound, "no vault lies there\(listing.strangers > 0 ? ", only other files" : "")", place: remote,
+        cure: "check the address, and sync first where the vault is")
     }
     return newest.rows
   }

@@ -80,8 +80,14 @@ struct SyncRound {
     var memory = try SyncRecord.read(salt, remote, in: pins)
     var report = SyncReport(remote: remote)
     report.strangers = listing.strangers
-    if listing.heads.isEmpty, memory != nil, !options.accepts {
-      throw rolledBack("nothing lies there, and machines have put something before")
+    if listing.heads.isEmpty, !options.accepts {
+      let found = listing.strangers > 0 ? "only other files lie there" : "nothing lies there"
+      guard memory == nil else { throw rolledBack("\(found), and machines have put something before") }
+      guard listing.strangers == 0 else {
+        throw StoreError(
+          .refused, "\(found), and no vault", place: remote,
+          cure: "use an empty place for the vault, or remove these files or the branch; nothing was put")
+      }
     }
     let state = try HeadVault.read(vault) { (rows) throws(StoreError) in try rows.committed() }
     let isDecided = options.accepts || options.takesKey != nil
