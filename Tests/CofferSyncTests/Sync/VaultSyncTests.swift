@@ -210,6 +210,25 @@ import Testing
     #expect(try lap.value("ada") == "ada-1")
   }
 
+  @Test func `groups that went with an older head are put again`() throws {
+    let (desk, lap) = try two("ada", "bob", "eve")
+    try desk.withVault { vault in
+      _ = try vault.add((0..<100).map { ImportedItem(name: ItemName(sealed: "web", "\($0)"), form: try form("value \($0)")) })
+    }
+    try desk.sync()
+    try lap.sync()
+    // Another machine saw a head that dominates this one, and that has not come here.
+    for name in try FileManager.default.contentsOfDirectory(atPath: remote + "/o") {
+      try FileManager.default.removeItem(atPath: remote + "/o/" + name)
+    }
+    desk.now += 2 * 86_400
+    try desk.set("ada", "ada-1")
+    try desk.sync()
+    let stick = try Laptop.empty("stick", remote)
+    try stick.clone()
+    #expect(try stick.value("ada") == "ada-1" && stick.value("bob") == "bob-0")
+  }
+
   @Test(.tags(.slow), .wholeRun) func `an item with the most fields of the greatest size is synced`() throws {
     let desk = try Laptop.first("desk", remote)
     let name = try ItemName(service: "web", account: "ada")
