@@ -67,8 +67,10 @@ struct SyncRound {
 
   /// Whether the memory has this commit and the heads there. Then it remembers this sync.
   func isInStep(_ state: CommittedState) throws(StoreError) -> Bool {
-    guard var memory = try SyncRecord.read(salt, remote, in: pins) else { return false }
-    guard memory.isOf(state, try carrier.heads().heads) else { return false }
+    // The commit first, as that costs no look at the remote.
+    guard var memory = try SyncRecord.read(salt, remote, in: pins), memory.state == state,
+      memory.isOf(state, try carrier.heads().heads)
+    else { return false }
     memory.synced = Milliseconds.count(clock())
     try memory.write(in: pins)
     return true
