@@ -75,7 +75,7 @@ import Testing
     let lap = try Laptop.empty("lap", store.path.string)
     #expect(try lap.clone { $0.isTrial = true }.items == 1)
     #expect(!FileManager.default.fileExists(atPath: lap.file.string))
-    #expect(try lap.store.status(of: desk.id) == nil)
+    #expect(try lap.store.status(of: desk.locked) == nil)
   }
 
   @Test func `all heads are joined where two machines put at once`() throws {

@@ -48,8 +48,8 @@ import Testing
 
   @Test func `all remotes of a vault are told without a look at it`() throws {
     let told = try VaultSync.remotes(of: desk.id, pins: desk.folder.path.appending("pins"))
-    let status = try desk.store.status(of: desk.id)
-    #expect(try told == [#require(status)])
+    let status = try #require(try desk.store.status(of: desk.locked))
+    #expect(told.map(\.machines) == [status.machines])
     #expect(told[0].commitsToPut == nil)
     #expect(told[0].machines.allSatisfy { $0.id.utf8.count == 32 })
   }
@@ -58,7 +58,7 @@ import Testing
     for laptop in [desk, lap] { #expect(try laptop.store.isInStep(laptop.locked)) }
     desk.now += 100
     #expect(try desk.store.isInStep(desk.locked))
-    #expect(try desk.store.status(of: desk.id)?.synced == desk.now)
+    #expect(try desk.store.status(of: desk.locked)?.synced == desk.now)
     try desk.set("ada", "ada-1")
     let elsewhere = store.path.string + "-elsewhere"
     try FileManager.default.moveItem(atPath: store.path.string, toPath: elsewhere)
@@ -76,9 +76,9 @@ import Testing
     try desk.store.setAutomatic(true, for: desk.id)
     try desk.set("ada", "ada-1")
     try desk.sync()
-    #expect(try desk.store.status(of: desk.id)?.isAutomatic == true)
+    #expect(try desk.store.status(of: desk.locked)?.isAutomatic == true)
     try desk.store.setAutomatic(false, for: desk.id)
-    #expect(try desk.store.status(of: desk.id)?.isAutomatic == false)
+    #expect(try desk.store.status(of: desk.locked)?.isAutomatic == false)
     let id = try desk.id
     let other = try VaultSync("/nowhere", pins: desk.folder.path.appending("pins"), caches: desk.folder.path)
     #expect(throws: StoreError.self) { try other.setAutomatic(true, for: id) }
@@ -88,7 +88,7 @@ import Testing
     let before = try FileManager.default.subpathsOfDirectory(atPath: store.path.string).sorted()
     #expect(try desk.store.forget(desk.id))
     #expect(try !desk.store.forget(desk.id))
-    #expect(try desk.store.status(of: desk.id) == nil)
+    #expect(try desk.store.status(of: desk.locked) == nil)
     #expect(try FileManager.default.subpathsOfDirectory(atPath: store.path.string).sorted() == before)
     #expect(try desk.sync().put == nil, "it is a first sync, and all is there")
   }
