@@ -13,10 +13,9 @@ package protocol Carrier: Sendable {
   /// All pieces at the remote, after ``heads()``.
   func names() throws(StoreError) -> PieceListing
 
-  /// Brings files into `folder`, after ``heads()``. None is larger than its name's limit.
-  ///
-  /// - Returns: the missing ones. One that is cut short or changed is brought as it is.
-  func get(_ names: [PieceName], into folder: PieceFolder) throws(StoreError) -> [PieceName]
+  /// Brings files into `folder`, after ``heads()``: those that are there, none larger than its name's limit. One that is cut
+  /// short or changed is brought as it is.
+  func get(_ names: [PieceName], into folder: PieceFolder) throws(StoreError)
 
   /// Puts the files of `folder`: groups first, then the head. All of them are durable on return, as far as the remote tells.
   ///

@@ -48,12 +48,7 @@ package struct ProgramCarrier: Carrier {
     return listing
   }
 
-  package func get(_ names: [PieceName], into folder: PieceFolder) throws(StoreError) -> [PieceName] {
-    try run("get", names, folder)
-    var missing: [PieceName] = []
-    for name in names where try !folder.has(name) { missing.append(name) }
-    return missing
-  }
+  package func get(_ names: [PieceName], into folder: PieceFolder) throws(StoreError) { try run("get", names, folder) }
 
   package func put(
     _ groups: [PieceName], _ head: HeadName, from folder: PieceFolder, over heads: [HeadName], anew: Bool

@@ -192,7 +192,7 @@ struct SyncRound {
     var wanted: [PieceName] = [], missing: [PieceName] = []
     for name in names where try piece(name) == nil { wanted.append(name) }
     guard !wanted.isEmpty else { return [] }
-    _ = try carrier.get(wanted, into: folder)
+    try carrier.get(wanted, into: folder)
     for name in wanted where try piece(name) == nil { missing.append(name) }
     return missing
   }

@@ -88,7 +88,7 @@ import Testing
     #expect(try #require(try FileStatus(at: here.path(of: name))).size <= name.limit)
     try #require(unlink(here.path(of: name).string) == 0)
     // A link in place of a file is none.
-    #expect(try carrier("ln -s /etc/passwd \"$3/$(cat \"$2\")\"").get([name], into: here) == [name])
+    #expect(try carrier("ln -s /etc/passwd \"$3/$(cat \"$2\")\"").missing([name], into: here) == [name])
     #expect(try here.read(name) == nil)
   }
 
