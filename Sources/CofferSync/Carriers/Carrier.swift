@@ -13,8 +13,7 @@ package protocol Carrier: Sendable {
   /// All pieces at the remote, after ``heads()``.
   func names() throws(StoreError) -> PieceListing
 
-  /// Brings files into `folder`, after ``heads()``: those that are there, none larger than its name's limit. One that is cut
-  /// short or changed is brought as it is.
+  /// Brings the files that are there into `folder`, after ``heads()``, as they are, none larger than its name's limit.
   func get(_ names: [PieceName], into folder: PieceFolder) throws(StoreError)
 
   /// Puts the files of `folder`: groups first, then the head. All of them are durable on return, as far as the remote tells.
@@ -39,7 +38,7 @@ package struct PieceListing: Sendable, Equatable {
   package var names: [PieceName] = []
   /// The count of names that are no piece's, such as another program's copy of a file in conflict. Hidden files are left out.
   package var strangers = 0
-  /// Heads that are left out of ``names``: they are missing there, cut short or changed.
+  /// Heads that are not whole, and not in ``names``.
   package var broken: [PieceName] = []
 
   package init() {}

@@ -137,7 +137,7 @@ struct GitCache: Sendable {
     return Tip(commit: String(commit), head: answer.lines.dropFirst().first.flatMap { HeadName($0) })
   }
 
-  /// Writes blobs of the tip to `pieces`, as far as they are there.
+  /// Writes blobs of the tip to `pieces`.
   func take(_ wanted: [(name: PieceName, place: String)], into pieces: PieceFolder) throws(StoreError) {
     guard !wanted.isEmpty else { return }
     let output = folder.appending("output")

@@ -6,8 +6,7 @@ package import SystemPackage
 ///
 /// A program of the user's gets `list`, which prints all names, `get LIST DIR`, `put LIST DIR` or `delete LIST`. The file LIST
 /// has a name on each line, such as `o/HASH`, which is the file's path below DIR too. Names that are not there are no fault.
-/// The program ends with status 0, or with another after a line of errors: then it is tried again later. What it put is whole
-/// and durable then.
+/// The program ends with status 0, or with another after a line of errors. What it put is whole and durable then.
 package struct ProgramCarrier: Carrier {
   /// Nil for a program of the user's.
   private let remote: String?
@@ -89,7 +88,7 @@ package struct ProgramCarrier: Carrier {
 
   private func check(_ answer: CarrierProgram.Answer, _ doing: String) throws(StoreError) {
     guard answer.status != 0 else { return }
-    // Statuses and words of the user's program are not known.
+    // Nobody knows what its words mean.
     guard let remote else { throw answer.failure(doing, place: program.path, as: .unreachable) }
     // rclone's word for an error that may pass.
     throw answer.failure(doing, place: remote, otherwise: answer.status == 5 ? .unreachable : .refused)

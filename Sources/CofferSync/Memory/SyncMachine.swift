@@ -38,7 +38,7 @@ enum SyncMachine {
     return .set(SecretForm(try newKey(), metadata: metadata), for: item(of: machine), if: .absent, keeping: 0)
   }
 
-  /// The names that machines gave themselves, as far as the vault has them: with the beginning of the id where two have one.
+  /// The names that the vault has of machines, with the beginning of the id where two have one.
   static func names(of machines: VersionVector, in vault: borrowing UnlockedVault) throws(StoreError) -> [ReplicaID: String] {
     var names: [ReplicaID: String] = [:]
     for machine in machines.marks.keys { names[machine] = try name(of: machine, in: vault) }

@@ -6,8 +6,7 @@ package import CofferVaultRows
 ///
 /// A pair is bucket b of `rec` and b of `old`, which together have all records of an item.
 package struct Group: Sendable {
-  /// The most that a reader keeps in memory at once. An item with 64 fields of the greatest size has 150 MiB, beside its past
-  /// and the other items of its pair.
+  /// The most that a reader keeps in memory at once: 64 fields of the greatest size have 150 MiB, beside their past.
   package static let largest = 256 << 20
   /// Pairs of buckets in a vault.
   package static let pairs = DigestTree.buckets / 2

@@ -22,8 +22,7 @@ extension SyncRound {
   ///   - heads: those under this vault's key.
   ///   - former: those under keys that this one comes from. Others stay.
   ///   - vector: that of a head which was just put.
-  ///   - names: all whole heads there. Their bytes are in the cache. While others lie there, which may name any group, nothing
-  ///     goes.
+  ///   - names: all whole heads there. Their bytes are in the cache. Others may name any group: nothing goes then.
   func compact(
     _ heads: [Found], _ former: [HeadName], below vector: VersionVector? = nil, _ names: [HeadName], isAsked: Bool
   ) throws(StoreError) -> SyncCompaction {

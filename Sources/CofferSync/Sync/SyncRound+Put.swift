@@ -77,8 +77,8 @@ extension SyncRound {
     return try rows.header() == newest[0].head.header
   }
 
-  /// The head whose groups a put need not have. After a day another machine may have removed them, with a head that has not
-  /// come here. A person who accepts the remote has all put again, as its files may be lost or cut.
+  /// The head whose groups a put leaves out. After a day another machine may have removed them. A person who accepts the
+  /// remote has all put again, as its files may be lost or cut.
   private func standing(_ last: Found?) throws(StoreError) -> Found? {
     guard let last, !options.accepts else { return nil }
     guard last.state.time + Self.day < Milliseconds.count(clock()) else { return last }

@@ -67,8 +67,7 @@ extension SyncRound {
     return Last(head: try Head(bytes, named: name, at: remote), content: content)
   }
 
-  /// Brings all groups that `last` has not when the first is read: after the secret was tried, and before a merge. Others are
-  /// in the cache, or brought when they are read.
+  /// Brings all groups that `last` has not when the first is read, so after the secret was tried: others when they are read.
   func pieces(of head: Head, after last: Last? = nil) -> SealedPieces {
     let known = Set(last?.head.groups.map(\.hash) ?? [])
     let new = head.groups.map(\.hash).filter { !known.contains($0) }

@@ -67,7 +67,7 @@ struct SyncRound {
 
   /// Whether the memory has this commit and the heads there. Then it remembers this sync.
   func isInStep(_ state: CommittedState) throws(StoreError) -> Bool {
-    // The commit first, as that costs no look at the remote.
+    // First what costs no look at the remote.
     guard var memory = try SyncRecord.read(salt, remote, in: pins), memory.state == state,
       memory.isOf(state, try carrier.heads().heads)
     else { return false }
@@ -149,7 +149,7 @@ struct SyncRound {
 
   private static let mostHeads = 1_024
 
-  /// Brings the heads there. Whoever goes on without those that are not whole must have all that was seen, see ``check``.
+  /// Brings the heads there, and leaves out those that are not whole: see ``check``.
   func look() throws(StoreError) -> PieceListing {
     var listing = try carrier.heads()
     // Each costs a header's decryption: 1 024 of them take a second.
@@ -185,9 +185,7 @@ struct SyncRound {
     guard missing.isEmpty else { throw incomplete(missing) }
   }
 
-  /// The same.
-  ///
-  /// - Returns: those that are missing there, cut short or changed.
+  /// Returns those that are missing there, cut short or changed.
   private func fetch(_ names: [PieceName]) throws(StoreError) -> [PieceName] {
     var wanted: [PieceName] = [], missing: [PieceName] = []
     for name in names where try piece(name) == nil { wanted.append(name) }
@@ -197,7 +195,7 @@ struct SyncRound {
     return missing
   }
 
-  /// A piece in the cache; nil if it is not there, or only in part since a program died. It can be brought again.
+  /// A piece in the cache; nil if it is not there, or only in part since a program died.
   func piece(_ name: PieceName) throws(StoreError) -> [UInt8]? {
     guard let bytes = try folder.read(name) else { return nil }
     guard PlainHash.digest(bytes) != name.digest else { return bytes }
@@ -237,7 +235,7 @@ struct SyncRound {
     _ listing: PieceListing, _ joint: VersionVector, against memory: SyncRecord?, by vault: borrowing UnlockedVault
   ) throws(StoreError) {
     guard let memory, !options.accepts, let machine = memory.seen.lacking(in: joint).first else { return }
-    // One of these may be, or dominate, the head with that put.
+    // One of these may have that put.
     guard listing.broken.isEmpty else { throw incomplete(listing.broken) }
     let name = try SyncMachine.names(of: memory.seen, in: vault)[machine] ?? machine.description
     let generation = memory.seen.marks[machine]?.generation ?? 0

@@ -188,7 +188,6 @@ import Testing
     try lap.sync()
     let path = try newest(), whole = try Data(contentsOf: path)
     try whole.dropLast().write(to: path)
-    // The cache has it whole.
     try lap.sync()
     try FileManager.default.removeItem(atPath: lap.folder.path.appending("cache").string)
     try lap.set("lap", "lap-0")
@@ -217,7 +216,6 @@ import Testing
     }
     try desk.sync()
     try lap.sync()
-    // Another machine saw a head that dominates this one, and that has not come here.
     for name in try FileManager.default.contentsOfDirectory(atPath: remote + "/o") {
       try FileManager.default.removeItem(atPath: remote + "/o/" + name)
     }
