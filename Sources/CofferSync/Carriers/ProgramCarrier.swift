@@ -4,9 +4,8 @@ package import SystemPackage
 
 /// rclone, or a program of the user's, which carries files under their names.
 ///
-/// A program of the user's gets `list`, which prints all names, `get LIST DIR`, `put LIST DIR` or `delete LIST`. The file LIST
-/// has a name on each line, such as `o/HASH`, which is the file's path below DIR too. Names that are not there are no fault.
-/// The program ends with status 0, or with another after a line of errors. What it put is whole and durable then.
+/// A program of the user's gets `list`, which prints all names, `get LIST DIR`, `put LIST DIR` or `delete LIST`, as
+/// `SeveralMachines.md` says. Names that are not there are no fault.
 package struct ProgramCarrier: Carrier {
   /// Nil for a program of the user's.
   private let remote: String?

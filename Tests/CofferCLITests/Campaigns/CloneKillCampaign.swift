@@ -11,14 +11,12 @@ struct CloneKillCampaign {
   private static let calls =
     "openat,pwrite64,fsync,fdatasync,ftruncate,fcntl,linkat,?unlink,unlinkat,?rename,renameat2,?mkdir,?fchmod,read,write"
 
-  /// A machine without a vault.
   private func lap(_ desk: Home) throws -> Home {
     let lap = try Home()
     lap.environment["COFFER_KEY_FILE"] = desk.path + "/key"
     return lap
   }
 
-  /// The names in a home that outlast a command.
   private func names(_ home: Home) throws -> Set<String> {
     try Set(FileManager.default.contentsOfDirectory(atPath: home.path).filter { !$0.hasPrefix(".run") && $0 != "trace" })
   }

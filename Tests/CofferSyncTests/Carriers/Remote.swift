@@ -260,7 +260,6 @@ struct Sample {
 }
 
 extension Carrier {
-  /// Those of `names` that are not there.
   func missing(_ names: [PieceName], into folder: PieceFolder) throws -> [PieceName] {
     try get(names, into: folder)
     return try names.filter { try !folder.has($0) }
