@@ -4,7 +4,7 @@ package import CofferVaultFormat
 /// Moves the files of a remote, which never change. It knows nothing of their content: a reader checks their hashes.
 ///
 /// Of one remote and its cache, one carrier is used at a time. Each call throws ``StoreError`` `.unreachable` if the remote
-/// cannot be reached now, `.loginRefused`, `.notFound`, `.denied`, `.noSpace`, `.tooLarge` or `.refused`; the text has the last
+/// cannot be reached now, `.loginRefused`, `.notFound`, `.denied`, `.noSpace`, `.damaged` or `.refused`; the text has the last
 /// line that another program printed.
 package protocol Carrier: Sendable {
   /// The heads at the remote.
@@ -13,10 +13,8 @@ package protocol Carrier: Sendable {
   /// All pieces at the remote, after ``heads()``.
   func names() throws(StoreError) -> PieceListing
 
-  /// Brings files into `folder`, after ``heads()``. None is larger than its name's limit.
-  ///
-  /// - Returns: the missing ones. One that is cut short or changed is brought as it is.
-  func get(_ names: [PieceName], into folder: PieceFolder) throws(StoreError) -> [PieceName]
+  /// Brings the files that are there into `folder`, after ``heads()``, as they are, none larger than its name's limit.
+  func get(_ names: [PieceName], into folder: PieceFolder) throws(StoreError)
 
   /// Puts the files of `folder`: groups first, then the head. All of them are durable on return, as far as the remote tells.
   ///
@@ -40,6 +38,8 @@ package struct PieceListing: Sendable, Equatable {
   package var names: [PieceName] = []
   /// The count of names that are no piece's, such as another program's copy of a file in conflict. Hidden files are left out.
   package var strangers = 0
+  /// Heads that are not whole, and not in ``names``.
+  package var broken: [PieceName] = []
 
   package init() {}
 
@@ -52,7 +52,7 @@ package struct PieceListing: Sendable, Equatable {
   mutating func add(_ text: some StringProtocol, at place: String) throws(StoreError) {
     guard names.count + strangers < Self.limit else {
       throw StoreError(
-        .tooLarge(limit: Self.limit), "more than \(Self.limit) files lie there", place: place,
+        .damaged, "more than \(Self.limit) files lie there", place: place,
         cure: "remove those that do not belong to this vault, or use another place")
     }
     if let name = PieceName(text) { names.append(name) } else if !text.hasPrefix(".") && !text.contains("/.") { strangers += 1 }

@@ -14,7 +14,7 @@ struct CarrierProgram: Sendable {
   /// Inherited variables beside the usual ones. A name that ends with `_` stands for all that begin so.
   var inherited: [String] = []
   /// Most bytes of each file that it writes: the remote decides how much it sends.
-  var largestFile = 64 << 20
+  var largestFile = Group.largest
   /// Then all that it started is killed: an end that answers no more must not stop later runs.
   var patience = Duration.seconds(1_800)
 
@@ -36,7 +36,7 @@ struct CarrierProgram: Sendable {
   ///   - input: its standard input; nil for none.
   ///   - output: a file for its standard output; nil to return its lines.
   ///   - limit: most bytes of returned lines: the remote may choose their number.
-  /// - Throws: ``StoreError`` `.unsupported` if the program is not there, `.tooLarge`, `.unreachable` after the patience, `.io`.
+  /// - Throws: ``StoreError`` `.unsupported` if the program is not there, `.damaged`, `.unreachable` after the patience, `.io`.
   func run(
     _ words: [String], input: FilePath? = nil, output: FilePath? = nil, limit: Int = 1 << 20
   ) throws(StoreError) -> Answer {
@@ -51,7 +51,7 @@ struct CarrierProgram: Sendable {
     let lines = output == nil ? try PieceFolder.read(printed, limit: limit) : []
     guard let lines else {
       throw StoreError(
-        .tooLarge(limit: limit), "\(path) printed more than \(limit) bytes", cure: "look at what lies at the remote")
+        .damaged, "\(path) printed more than \(limit) bytes", cure: "look at the files at the remote")
     }
     let errors = try PieceFolder.read(told, limit: limit) ?? []
     return Answer(
@@ -117,9 +117,13 @@ struct CarrierProgram: Sendable {
 extension CarrierProgram.Answer {
   /// The fault of a program that ended with ``status``. Its words decide only the kind.
   ///
-  /// - Parameter kind: for other words.
-  func failure(_ doing: String, place: String, otherwise kind: StoreError.Kind = .unreachable) -> StoreError {
-    let found = Self.kinds.first { words.contains($0.words) }?.kind ?? kind
+  /// - Parameters:
+  ///   - known: the kind, whatever its words are.
+  ///   - kind: for other words.
+  func failure(
+    _ doing: String, place: String, as known: StoreError.Kind? = nil, otherwise kind: StoreError.Kind = .unreachable
+  ) -> StoreError {
+    let found = known ?? Self.kinds.first { words.contains($0.words) }?.kind ?? kind
     let reason = words.isEmpty ? "status \(status), without a word" : words
     let cure =
       switch found {

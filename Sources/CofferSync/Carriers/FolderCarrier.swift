@@ -28,19 +28,14 @@ package struct FolderCarrier: Carrier {
     return listing
   }
 
-  package func get(_ names: [PieceName], into folder: PieceFolder) throws(StoreError) -> [PieceName] {
+  package func get(_ names: [PieceName], into folder: PieceFolder) throws(StoreError) {
     _ = try status()
-    let parts = (heads: try hasPart("h"), groups: try hasPart("o"))
-    var missing: [PieceName] = []
-    for name in names {
-      let isPossible = if case .head = name { parts.heads } else { parts.groups }
-      if isPossible, let bytes = try PieceFolder.read(path.appending(name.description), limit: name.limit) {
+    for part in ["h", "o"] where try hasPart(part) {
+      for name in names where name.description.hasPrefix(part) {
+        guard let bytes = try PieceFolder.read(path.appending(name.description), limit: name.limit) else { continue }
         try folder.write(bytes, as: name)
-      } else {
-        missing.append(name)
       }
     }
-    return missing
   }
 
   package func put(

@@ -137,9 +137,9 @@ struct GitCache: Sendable {
     return Tip(commit: String(commit), head: answer.lines.dropFirst().first.flatMap { HeadName($0) })
   }
 
-  /// Writes blobs of the tip to `pieces`; returns those that are not there.
-  func take(_ wanted: [(name: PieceName, place: String)], into pieces: PieceFolder) throws(StoreError) -> [PieceName] {
-    guard !wanted.isEmpty else { return [] }
+  /// Writes blobs of the tip to `pieces`.
+  func take(_ wanted: [(name: PieceName, place: String)], into pieces: PieceFolder) throws(StoreError) {
+    guard !wanted.isEmpty else { return }
     let output = folder.appending("output")
     defer { _ = SystemCalls().unlink(output.string) }
     let list = try input(wanted.map { "\(Self.kept):\($0.place)" })
@@ -147,7 +147,6 @@ struct GitCache: Sendable {
     // Their possible content, and lines between them.
     program.largestFile = min(Self.largestPack, wanted.reduce(0) { $0 + $1.name.limit + 256 })
     try git(["cat-file", "--batch"], input: list, output: output, by: program)
-    var missing: [PieceName] = []
     do {
       let file = try FileDescriptor.open(output, .readOnly, options: .closeOnExec)
       defer { close(file.rawValue) }
@@ -156,25 +155,19 @@ struct GitCache: Sendable {
         var line: [UInt8] = [], byte: UInt8 = 0
         while try withUnsafeMutableBytes(of: &byte, { try file.fill($0) }) == 1, byte != UInt8(ascii: "\n") { line.append(byte) }
         let words = String(decoding: line, as: UTF8.self).split(separator: " ")
-        guard words.count == 3, let size = Int(words[2]) else {
-          missing.append(name)
-          continue
-        }
+        guard words.count == 3, let size = Int(words[2]) else { continue }
+        let end = try file.seek(offset: 0, from: .current) + Int64(size) + 1
         if words[1] == "blob", size <= name.limit {
           let bytes = try [UInt8](unsafeUninitializedCapacity: size) { buffer, count in
             count = try file.fill(UnsafeMutableRawBufferPointer(buffer))
           }
           try pieces.write(bytes, as: name)
-          try file.seek(offset: 1, from: .current)
-        } else {
-          missing.append(name)
-          try file.seek(offset: Int64(size) + 1, from: .current)
         }
+        try file.seek(offset: end, from: .start)
       }
     } catch {
       throw error as? StoreError ?? StoreError(errno: (error as? Errno)?.rawValue ?? EIO, "read from git", place: output)
     }
-    return missing
   }
 
   /// The lines of one command's input.

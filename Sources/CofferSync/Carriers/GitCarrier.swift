@@ -48,22 +48,20 @@ package struct GitCarrier: Carrier {
     return listing
   }
 
-  package func get(_ names: [PieceName], into pieces: PieceFolder) throws(StoreError) -> [PieceName] {
-    guard let head = try cache.tip()?.head else { return names }
+  package func get(_ names: [PieceName], into pieces: PieceFolder) throws(StoreError) {
+    guard let head = try cache.tip()?.head else { return }
     let isHeadAlone = names.allSatisfy { $0 == .head(head) }
     var places: [PieceName: String] = [.head(head): "head"]
     if !isHeadAlone { for (number, group) in try numbers(of: head) { places[.group(group)] = "o/\(Self.name(number))" } }
-    let found = names.compactMap { name in places[name].map { (name, $0) } }
-    return names.filter { places[$0] == nil } + (try cache.take(found, into: pieces))
+    try cache.take(names.compactMap { name in places[name].map { (name, $0) } }, into: pieces)
   }
 
   /// The groups of the tip by their numbers, as its head names them; none if the head is not there.
   private func numbers(of head: HeadName) throws(StoreError) -> [Int: Digest32] {
     let pieces = try PieceFolder(cache.folder.appending("pieces"))
     defer { _ = SystemCalls().unlink(pieces.path(of: .head(head)).string) }
-    guard try cache.take([(.head(head), "head")], into: pieces).isEmpty, let bytes = try pieces.read(.head(head)) else {
-      return [:]
-    }
+    try cache.take([(.head(head), "head")], into: pieces)
+    guard let bytes = try pieces.read(.head(head)) else { return [:] }
     return Dictionary(try groups(bytes).map { ($0.number, $0.group) }) { first, _ in first }
   }
 

@@ -4,10 +4,8 @@ package import SystemPackage
 
 /// rclone, or a program of the user's, which carries files under their names.
 ///
-/// A program of the user's gets `list`, which prints all names, `get LIST DIR`, `put LIST DIR` or `delete LIST`. The file LIST
-/// has a name on each line, such as `o/HASH`, which is the file's path below DIR too. Names that are not there are no fault.
-/// The program ends with status 0, with 75 if its remote cannot be reached now, or with another after a line of errors. What
-/// it put is whole and durable then.
+/// A program of the user's gets `list`, which prints all names, `get LIST DIR`, `put LIST DIR` or `delete LIST`, as
+/// `SeveralMachines.md` says. Names that are not there are no fault.
 package struct ProgramCarrier: Carrier {
   /// Nil for a program of the user's.
   private let remote: String?
@@ -48,12 +46,7 @@ package struct ProgramCarrier: Carrier {
     return listing
   }
 
-  package func get(_ names: [PieceName], into folder: PieceFolder) throws(StoreError) -> [PieceName] {
-    try run("get", names, folder)
-    var missing: [PieceName] = []
-    for name in names where try !folder.has(name) { missing.append(name) }
-    return missing
-  }
+  package func get(_ names: [PieceName], into folder: PieceFolder) throws(StoreError) { try run("get", names, folder) }
 
   package func put(
     _ groups: [PieceName], _ head: HeadName, from folder: PieceFolder, over heads: [HeadName], anew: Bool
@@ -94,8 +87,9 @@ package struct ProgramCarrier: Carrier {
 
   private func check(_ answer: CarrierProgram.Answer, _ doing: String) throws(StoreError) {
     guard answer.status != 0 else { return }
-    // 75 of sysexits.h, and rclone's 5, say so: try again.
-    let isLater = answer.status == (remote == nil ? 75 : 5)
-    throw answer.failure(doing, place: remote ?? program.path, otherwise: isLater ? .unreachable : .refused)
+    // Nobody knows what its words mean.
+    guard let remote else { throw answer.failure(doing, place: program.path, as: .unreachable) }
+    // rclone's word for an error that may pass.
+    throw answer.failure(doing, place: remote, otherwise: answer.status == 5 ? .unreachable : .refused)
   }
 }

@@ -38,8 +38,16 @@ enum SyncMachine {
     return .set(SecretForm(try newKey(), metadata: metadata), for: item(of: machine), if: .absent, keeping: 0)
   }
 
-  /// The name that a machine gave itself; nil if the vault has none.
-  static func name(of machine: ReplicaID, in vault: borrowing UnlockedVault) throws(StoreError) -> String? {
+  /// The names that the vault has of machines, with the beginning of the id where two have one.
+  static func names(of machines: VersionVector, in vault: borrowing UnlockedVault) throws(StoreError) -> [ReplicaID: String] {
+    var names: [ReplicaID: String] = [:]
+    for machine in machines.marks.keys { names[machine] = try name(of: machine, in: vault) }
+    let counts = Dictionary(names.values.map { ($0, 1) }, uniquingKeysWith: +)
+    for (machine, name) in names where counts[name] != 1 { names[machine] = "\(name) (\(machine.description.prefix(4)))" }
+    return names
+  }
+
+  private static func name(of machine: ReplicaID, in vault: borrowing UnlockedVault) throws(StoreError) -> String? {
     do throws(StoreError) {
       return try vault.withKey(item(of: machine)) { (_, item) in item.metadata.label }
     } catch {

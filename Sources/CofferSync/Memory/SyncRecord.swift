@@ -152,7 +152,7 @@ package struct SyncRecord: Hashable, Sendable {
   package func write(in pins: FilePath) throws(StoreError) {
     guard address.utf8.count <= Self.longestAddress, seen.marks.count <= VaultState.mostReplicas else {
       throw StoreError(
-        .tooLarge(limit: VaultState.mostReplicas), "the remote's address or its \(seen.marks.count) machines are too many bytes",
+        .refused, "the remote's address or its \(seen.marks.count) machines are too many bytes",
         place: address, cure: "begin the remote anew from this vault")
     }
     let file = try TrustedPath.makePrivateFolder(pins).appending(Self.name(vault, address))

@@ -6,8 +6,8 @@ package import CofferVaultRows
 ///
 /// A pair is bucket b of `rec` and b of `old`, which together have all records of an item.
 package struct Group: Sendable {
-  /// An item with its past may have more bytes than any; this is the most that a reader keeps in memory at once.
-  package static let largest = 64 << 20
+  /// The most that a reader keeps in memory at once: 64 fields of the greatest size have 150 MiB, beside their past.
+  package static let largest = 256 << 20
   /// Pairs of buckets in a vault.
   package static let pairs = DigestTree.buckets / 2
   static let part = "group"

@@ -29,7 +29,7 @@ package struct GroupCutter {
 
   /// The head of the commit's rows, within the transaction of the rows.
   ///
-  /// - Throws: ``/CofferPlatform/StoreError/Kind/tooLarge(limit:)`` for the records of one bucket beyond 64 MiB; the errors of
+  /// - Throws: ``/CofferPlatform/StoreError/Kind/refused`` for the records of one pair beyond ``Group/largest``; the errors of
   ///   ``CommittedRows`` and of `lend`.
   package func head(generation: UInt64, commit: CommitID, replicas: [VaultState.Replica]) throws(StoreError) -> Head {
     var count = if let previous { previous.groupCount } else { Head.groupCount(for: try byteCount()) }
@@ -77,8 +77,8 @@ package struct GroupCutter {
       try vault.forEachRow(ofPair: pair, as: content) { (table, index, columns) throws(StoreError) in
         guard bytes.count + Group.byteCount(columns) <= Group.largest else {
           throw StoreError(
-            .tooLarge(limit: Group.largest), "records that a remote holds in one file have more than 64 MiB together",
-            place: vault.rows.place.description, cure: "remove previous versions of the largest items")
+            .refused, "items that a remote holds in one file have more than \(Group.largest >> 20) MiB with their past",
+            place: vault.rows.place.description, cure: "remove previous versions of the largest items; nothing was put")
         }
         Group.append(columns, at: index, in: table, to: &bytes)
       }

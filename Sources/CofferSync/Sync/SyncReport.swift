@@ -45,7 +45,7 @@ public struct SyncReport: Sendable, Equatable, Codable {
   public internal(set) var items = 0
   /// The number of heads under an older key. They were passed over: their machines follow at their next sync.
   public internal(set) var passedOver = 0
-  /// The number of files there that are none of Coffer's.
+  /// The number of files there that are none of Coffer's, or heads that are not whole.
   public internal(set) var strangers = 0
 
   init(remote: String) { self.remote = remote }

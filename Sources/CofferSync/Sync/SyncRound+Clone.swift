@@ -9,7 +9,8 @@ extension SyncRound {
   func newest(_ listing: PieceListing) throws(StoreError) -> SealedPieces {
     guard let newest = try heads(listing.heads).first else {
       throw StoreError(
-        .notFound, "no vault lies there", place: remote, cure: "check the address, and sync first where the vault is")
+        .notFound, "no vault lies there\(listing.strangers > 0 ? ", only other files" : "")", place: remote,
+        cure: "check the address, and sync first where the vault is")
     }
     return newest.rows
   }
@@ -22,10 +23,7 @@ extension SyncRound {
   ) throws(StoreError) -> UnlockedVault? {
     var report = SyncReport(remote: remote)
     let joint = try joint(found(listing.heads, HeadSecrets(nil), by: head, &report), nil)
-    let memory = try SyncRecord.read(salt, remote, in: pins)
-    if !options.accepts, let memory, let lost = memory.seen.lacking(in: joint).first {
-      throw rolledBack(try missing(lost, memory.seen, in: head))
-    }
+    try check(listing, joint, against: SyncRecord.read(salt, remote, in: pins), by: head)
     guard !options.isTrial else { return nil }
     return try HeadVault.makeFile(file, of: head, options: vault) { (machine) throws(StoreError) in
       try SyncMachine.making(machine, named: options.machine)

@@ -22,7 +22,7 @@ extension SyncRound {
   ///   - heads: those under this vault's key.
   ///   - former: those under keys that this one comes from. Others stay.
   ///   - vector: that of a head which was just put.
-  ///   - names: all heads there. Their bytes are in the cache.
+  ///   - names: all whole heads there. Their bytes are in the cache. Others may name any group: nothing goes then.
   func compact(
     _ heads: [Found], _ former: [HeadName], below vector: VersionVector? = nil, _ names: [HeadName], isAsked: Bool
   ) throws(StoreError) -> SyncCompaction {
@@ -70,8 +70,7 @@ extension SyncRound {
   }
 
   private func groups(of name: HeadName) throws(StoreError) -> [Digest32] {
-    guard let bytes = try folder.read(.head(name)) else { throw incomplete("a head is missing there") }
-    return try Head(bytes, named: name, at: remote).groups.map(\.hash)
+    try Head(bytes(of: .head(name)), named: name, at: remote).groups.map(\.hash)
   }
 }
 

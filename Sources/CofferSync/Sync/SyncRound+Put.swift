@@ -12,9 +12,9 @@ extension SyncRound {
     let (listing, memory, newest) = (there.listing, there.memory, there.newest)
     var vector = there.joint
     vector.note(own, of: bases.machine)
-    let (next, joined) = (vector, bases)
+    let (next, joined, last) = (vector, bases, try standing(newest.last))
     let made = try HeadVault.read(vault) { (rows) throws(StoreError) -> Cut in
-      try cut(rows, next, over: newest, key, joined)
+      try cut(rows, next, over: newest, since: last, key, joined)
     }
     if made.head != nil { bases.note(put: own) }
     // Of heads under a former key, the next one there need not tell.
@@ -40,8 +40,8 @@ extension SyncRound {
       let head = there.heads.first { $0.machine == machine && $0.state.commit == mark.commit }
       let known = memory?.seen.marks[machine] == mark ? memory?.times[machine] : nil
       record.times[machine] = mark == own ? now : head?.state.time ?? known
-      record.names[machine] = try SyncMachine.name(of: machine, in: vault)
     }
+    record.names = try SyncMachine.names(of: seen, in: vault)
     try record.write(in: pins)
     if let put = made.head { tidy(there, put.name, seen) }
     return report
@@ -77,19 +77,26 @@ extension SyncRound {
     return try rows.header() == newest[0].head.header
   }
 
+  /// The head whose groups a put leaves out. After a day another machine may have removed them. A person who accepts the
+  /// remote has all put again, as its files may be lost or cut.
+  private func standing(_ last: Found?) throws(StoreError) -> Found? {
+    guard let last, !options.accepts else { return nil }
+    guard last.state.time + Self.day < Milliseconds.count(clock()) else { return last }
+    let there = Set(try carrier.names().names)
+    return last.head.groups.allSatisfy { there.contains(.group($0.hash)) } ? last : nil
+  }
+
   private func cut(
-    _ rows: CommittedRows, _ vector: VersionVector, over newest: [Found], _ key: MergeKey, _ bases: Bases
+    _ rows: CommittedRows, _ vector: VersionVector, over newest: [Found], since last: Found?, _ key: MergeKey, _ bases: Bases
   ) throws(StoreError) -> Cut {
     let content = try rows.mergeBase(key, from: bases.newest)
     // Those of other remotes too.
     let machines = Set(vector.marks.keys).union(bases.known.marks.keys)
     let items = try rows.items(of: content, without: machines.map(SyncMachine.item))
     var cut = Cut(key: rows.key, state: try rows.committed(), base: content, items: items)
-    // A person who accepts the remote has all put again, as its files may be lost or cut.
     if !options.accepts, try isPut(rows, content, newest) { return cut }
     guard let mark = vector.marks[bases.machine] else { preconditionFailure("it has this machine's entry") }
     let (folder, lent) = (folder, Lent())
-    let last = options.accepts ? nil : newest.last
     let before = last.flatMap { bases.content(at: $0.vector) }.flatMap { $0.mark == content.mark ? $0 : nil }
     let isUnchanged = { (pair: Int) in before.map { $0.digests(ofPair: pair) == content.digests(ofPair: pair) } ?? false }
     let head = try GroupCutter(rows, content, since: last?.head, isUnchanged: isUnchanged) { (hash, bytes) throws(StoreError) in

@@ -24,7 +24,8 @@ extension SyncRound {
 
     /// - Parameter name: that of the machine, if this vault knows it.
     init(_ head: Found, _ vault: consuming UnlockedVault, _ name: String?) throws(StoreError) {
-      machine = if let name { name } else { try SyncMachine.name(of: head.machine, in: vault) ?? head.machine.description }
+      let named = if let name { name } else { try SyncMachine.names(of: head.vector, in: vault)[head.machine] }
+      machine = named ?? head.machine.description
       self.head = head
       self.vault = vault
     }
@@ -33,9 +34,9 @@ extension SyncRound {
   private func open(
     _ head: Found, _ choice: Choice, by vault: borrowing UnlockedVault, _ last: Last?
   ) throws(StoreError) -> Other {
-    let pieces = try pieces(of: head.head, after: last?.content.mark == head.key ? last : nil)
+    let pieces = pieces(of: head.head, after: last?.content.mark == head.key ? last : nil)
     let opened = try HeadVault.open(pieces, by: vault, with: choice.secrets.slot, taking: choice.taken)
-    return try Other(head, opened, SyncMachine.name(of: head.machine, in: vault))
+    return try Other(head, opened, SyncMachine.names(of: head.vector, in: vault)[head.machine])
   }
 
   /// The head of the last sync, and its content.
@@ -61,20 +62,19 @@ extension SyncRound {
   /// Nil if it is not remembered, or no longer in the cache.
   func last(_ memory: SyncRecord?, _ bases: Bases) throws(StoreError) -> Last? {
     guard let memory, let name = memory.heads.first, let content = bases.content(at: memory.seen),
-      let bytes = try folder.read(.head(name)), PlainHash.digest(bytes) == name.hash
+      let bytes = try piece(.head(name))
     else { return nil }
     return Last(head: try Head(bytes, named: name, at: remote), content: content)
   }
 
-  /// Brings the groups at once that `last` has not: they are in the cache, or else brought when they are read.
-  func pieces(of head: Head, after last: Last? = nil) throws(StoreError) -> SealedPieces {
+  /// Brings all groups that `last` has not when the first is read, so after the secret was tried: others when they are read.
+  func pieces(of head: Head, after last: Last? = nil) -> SealedPieces {
     let known = Set(last?.head.groups.map(\.hash) ?? [])
-    try bring(head.groups.filter { !known.contains($0.hash) }.map { .group($0.hash) })
+    let new = head.groups.map(\.hash).filter { !known.contains($0) }
     return SealedPieces(head, at: remote, digests: last?.digests(in: head) ?? [:]) { [self] (hash) throws(StoreError) in
-      if let bytes = try folder.read(.group(hash)) { return bytes }
-      try bring([.group(hash)])
-      guard let bytes = try folder.read(.group(hash)) else { throw incomplete("a file is missing there") }
-      return bytes
+      if let bytes = try piece(.group(hash)) { return bytes }
+      try bring(known.contains(hash) ? [.group(hash)] : new.map { .group($0) })
+      return try bytes(of: .group(hash))
     }
   }
 

@@ -67,8 +67,10 @@ struct SyncRound {
 
   /// Whether the memory has this commit and the heads there. Then it remembers this sync.
   func isInStep(_ state: CommittedState) throws(StoreError) -> Bool {
-    guard var memory = try SyncRecord.read(salt, remote, in: pins) else { return false }
-    guard memory.isOf(state, try carrier.heads().heads) else { return false }
+    // First what costs no look at the remote.
+    guard var memory = try SyncRecord.read(salt, remote, in: pins), memory.state == state,
+      memory.isOf(state, try carrier.heads().heads)
+    else { return false }
     memory.synced = Milliseconds.count(clock())
     try memory.write(in: pins)
     return true
@@ -76,12 +78,18 @@ struct SyncRound {
 
   /// Nil if another machine put a head meanwhile.
   func run(_ vault: borrowing UnlockedVault, _ secrets: HeadSecrets) throws(StoreError) -> SyncReport? {
-    let listing = try carrier.heads()
+    let listing = try look()
     var memory = try SyncRecord.read(salt, remote, in: pins)
     var report = SyncReport(remote: remote)
     report.strangers = listing.strangers
-    if listing.heads.isEmpty, memory != nil, !options.accepts {
-      throw rolledBack("nothing lies there, and machines have put something before")
+    if listing.heads.isEmpty, !options.accepts {
+      let found = listing.strangers > 0 ? "only other files lie there" : "nothing lies there"
+      guard memory == nil else { throw rolledBack("\(found), and machines have put something before") }
+      guard listing.strangers == 0 else {
+        throw StoreError(
+          .refused, "\(found), and no vault", place: remote,
+          cure: "use an empty place for the vault, or remove these files or the branch; nothing was put")
+      }
     }
     let state = try HeadVault.read(vault) { (rows) throws(StoreError) in try rows.committed() }
     let isDecided = options.accepts || options.takesKey != nil
@@ -99,9 +107,7 @@ struct SyncRound {
     let there = There(listing, memory, choice, joint)
     var bases = try Bases.read(salt, in: pins, for: vault)
     guard !bases.isForeign(there.joint) else { throw forked("this machine's last put there is none that it made") }
-    if let memory, !options.accepts, let lost = memory.seen.lacking(in: there.joint).first {
-      throw rolledBack(try missing(lost, memory.seen, in: vault))
-    }
+    try check(listing, there.joint, against: memory, by: vault)
     let new = there.newest.filter { !$0.vector.isCovered(by: bases.known) || $0.key != choice.own }
     let known = listing.heads.map(\.generation) + there.joint.marks.values.map(\.generation) + [bases.lastPut]
     let own = PinRecord.Mark(generation: (known.max() ?? 0) + 1, commit: .random())
@@ -143,22 +149,31 @@ struct SyncRound {
 
   private static let mostHeads = 1_024
 
-  /// Brings heads, and reads their headers. Nothing is proven.
+  /// Brings the heads there, and leaves out those that are not whole: see ``check``.
+  func look() throws(StoreError) -> PieceListing {
+    var listing = try carrier.heads()
+    // Each costs a header's decryption: 1 024 of them take a second.
+    guard listing.heads.count <= Self.mostHeads else {
+      throw StoreError(
+        .damaged, "\(listing.heads.count) heads lie there", place: remote,
+        cure: "remove the oldest ones, or begin the remote anew")
+    }
+    let broken = try fetch(listing.names)
+    listing.names.removeAll { broken.contains($0) }
+    listing.strangers += broken.count
+    listing.broken = broken
+    guard !listing.names.isEmpty || broken.isEmpty || options.accepts else { throw incomplete(broken) }
+    return listing
+  }
+
+  /// Reads the headers of heads in the cache. Nothing is proven.
   ///
   /// - Returns: the newest first: under the latest key, the one with the highest generation, as each put has a higher one than
   ///   the heads that it joins.
   func heads(_ names: [HeadName]) throws(StoreError) -> [(rows: SealedPieces, epoch: UInt64)] {
-    // Each costs a header's decryption: 1 024 of them take a second.
-    guard names.count <= Self.mostHeads else {
-      throw StoreError(
-        .tooLarge(limit: Self.mostHeads), "\(names.count) heads lie there", place: remote,
-        cure: "remove the oldest ones, or begin the remote anew")
-    }
-    try bring(names.map { .head($0) })
     var heads: [(rows: SealedPieces, epoch: UInt64)] = []
     for name in names {
-      guard let bytes = try folder.read(.head(name)) else { throw incomplete("a head is missing there") }
-      let rows = header(try Head(bytes, named: name, at: remote))
+      let rows = header(try Head(bytes(of: .head(name)), named: name, at: remote))
       heads.append((rows, try HeadVault.stated(rows).epoch))
     }
     return heads.sorted { ($0.epoch, $0.rows.head.name.generation) > ($1.epoch, $1.rows.head.name.generation) }
@@ -166,18 +181,32 @@ struct SyncRound {
 
   /// Brings the pieces that are not in the cache.
   func bring(_ names: [PieceName]) throws(StoreError) {
-    var wanted: [PieceName] = []
-    for name in names where try !folder.has(name) { wanted.append(name) }
-    guard !wanted.isEmpty else { return }
-    var missing = try carrier.get(wanted, into: folder)
-    for name in wanted {
-      guard let bytes = try folder.read(name), PlainHash.digest(bytes) != name.digest else { continue }
-      // Cut short, or changed: a later sync must bring it again.
-      try folder.remove(name)
-      missing.append(name)
-    }
-    guard let first = missing.first else { return }
-    throw incomplete("\(missing.count) of \(wanted.count) files are missing there, or cut short, such as \(first)")
+    let missing = try fetch(names)
+    guard missing.isEmpty else { throw incomplete(missing) }
+  }
+
+  /// Returns those that are missing there, cut short or changed.
+  private func fetch(_ names: [PieceName]) throws(StoreError) -> [PieceName] {
+    var wanted: [PieceName] = [], missing: [PieceName] = []
+    for name in names where try piece(name) == nil { wanted.append(name) }
+    guard !wanted.isEmpty else { return [] }
+    try carrier.get(wanted, into: folder)
+    for name in wanted where try piece(name) == nil { missing.append(name) }
+    return missing
+  }
+
+  /// A piece in the cache; nil if it is not there, or only in part since a program died.
+  func piece(_ name: PieceName) throws(StoreError) -> [UInt8]? {
+    guard let bytes = try folder.read(name) else { return nil }
+    guard PlainHash.digest(bytes) != name.digest else { return bytes }
+    try folder.remove(name)
+    return nil
+  }
+
+  /// A piece that was brought.
+  func bytes(of name: PieceName) throws(StoreError) -> [UInt8] {
+    guard let bytes = try piece(name) else { throw incomplete([name]) }
+    return bytes
   }
 
   func joint(_ heads: [Found], _ memory: SyncRecord?) throws(StoreError) -> VersionVector {
@@ -201,6 +230,18 @@ struct SyncRound {
 
   // MARK: Refusals
 
+  /// Refuses a remote without a put that was seen there.
+  func check(
+    _ listing: PieceListing, _ joint: VersionVector, against memory: SyncRecord?, by vault: borrowing UnlockedVault
+  ) throws(StoreError) {
+    guard let memory, !options.accepts, let machine = memory.seen.lacking(in: joint).first else { return }
+    // One of these may have that put.
+    guard listing.broken.isEmpty else { throw incomplete(listing.broken) }
+    let name = try SyncMachine.names(of: memory.seen, in: vault)[machine] ?? machine.description
+    let generation = memory.seen.marks[machine]?.generation ?? 0
+    throw rolledBack("\(name)'s put of generation \(generation) is missing there")
+  }
+
   func rolledBack(_ what: String) -> StoreError {
     StoreError(
       .rolledBack, what, place: remote,
@@ -208,17 +249,11 @@ struct SyncRound {
       remedy: .acceptRemote)
   }
 
-  func missing(
-    _ machine: ReplicaID, _ seen: VersionVector, in vault: borrowing UnlockedVault
-  ) throws(StoreError) -> String {
-    let name = try SyncMachine.name(of: machine, in: vault) ?? machine.description
-    return "\(name)'s put of generation \(seen.marks[machine]?.generation ?? 0) is missing there"
-  }
-
-  func incomplete(_ what: String) -> StoreError {
-    StoreError(
-      .unreachable, "\(what): the remote is not whole yet", place: remote,
-      cure: "try again later; nothing here was changed")
+  private func incomplete(_ names: [PieceName]) -> StoreError {
+    let such = names.first.map { ", such as \($0)" } ?? ""
+    return StoreError(
+      .unreachable, "\(names.count) files are missing there, or cut short\(such): the remote is not whole yet", place: remote,
+      cure: "try again later, and remove a file that stays so; nothing here was changed")
   }
 }
 

@@ -12,14 +12,7 @@ extension VaultSync {
     try SyncRecord.all(of: vault.salt, in: pins).map { SyncStatus($0) }
   }
 
-  /// This machine's memory of the remote; nil if there is none.
-  ///
-  /// - Throws: the errors of ``remotes(of:pins:)``.
-  public func status(of vault: VaultID) throws(StoreError) -> SyncStatus? {
-    try SyncRecord.read(vault.salt, remote, in: pins).map { SyncStatus($0) }
-  }
-
-  /// The same with the vault's commits since the last sync. Needs no key.
+  /// This machine's memory of the remote, if there is one, with the vault's commits since. Needs no key.
   ///
   /// - Throws: the errors of ``remotes(of:pins:)`` and of reading the vault.
   public func status(of vault: LockedVault) throws(StoreError) -> SyncStatus? {

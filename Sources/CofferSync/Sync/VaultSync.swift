@@ -90,7 +90,7 @@ public struct VaultSync: Sendable {
   public func stated() throws(StoreError) -> (id: VaultID, slots: [SlotSummary]) {
     try withTurn(Self.nobody) { () throws(StoreError) in
       let round = try round(of: Self.nobody, SyncOptions(machine: ""))
-      let stated = try HeadVault.stated(round.newest(round.carrier.heads()))
+      let stated = try HeadVault.stated(round.newest(round.look()))
       return (stated.vault, stated.slots)
     }
   }
@@ -120,7 +120,7 @@ public struct VaultSync: Sendable {
     options.pins = pins
     let turn = try SyncTurn.take(of: Self.nobody, in: pins)
     let first = try round(of: Self.nobody, sync)
-    let listing = try first.carrier.heads()
+    let listing = try first.look()
     let head = try HeadVault.open(first.pieces(of: first.newest(listing).head), with: credentials, options: options)
     guard let vault = try round(of: head.id, sync).clone(head, listing, to: file, options) else {
       var report = SyncReport(remote: remote)
@@ -142,7 +142,7 @@ public struct VaultSync: Sendable {
   public func compact(_ vault: borrowing UnlockedVault) throws(StoreError) -> SyncCompaction {
     try withTurn(vault.id) { () throws(StoreError) in
       let round = try round(of: vault.id, SyncOptions(machine: ""))
-      let listing = try round.carrier.heads()
+      let listing = try round.look()
       var report = SyncReport(remote: remote)
       let secrets = HeadSecrets(nil)
       // A head under an unproven key dominates nothing.

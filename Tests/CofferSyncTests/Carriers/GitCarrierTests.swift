@@ -37,7 +37,7 @@ import Testing
     #expect(try desk.put(changed, samples[2].head, from: here, over: [samples[1].head], anew: true))
     #expect(try remote.checkedHistory() == ["\(samples[2].head)"])
     // Who had the old branch follows the new one.
-    #expect(try lap.heads().heads == [samples[2].head] && lap.get(samples[2].groups, into: remote.pieces("lap")) == [])
+    #expect(try lap.heads().heads == [samples[2].head] && lap.missing(samples[2].groups, into: remote.pieces("lap")) == [])
     #expect(try lap.put(samples[3], from: here, over: [samples[2].head]))
     #expect(try remote.checkedHistory() == ["\(samples[3].head)", "\(samples[2].head)"])
   }
@@ -68,7 +68,7 @@ import Testing
       #expect(try desk.put(next.groups, next.head, from: here, over: [last.head], anew: false))
       last = next
       unlink(packs.string)
-      #expect(try lap.heads().heads == [last.head] && lap.get(last.groups, into: remote.pieces("lap")) == [])
+      #expect(try lap.heads().heads == [last.head] && lap.missing(last.groups, into: remote.pieces("lap")) == [])
       let size = try #require(try FileStatus(at: packs)?.size)
       #expect(size < 3_000, "\(size) bytes")
     }
@@ -171,7 +171,7 @@ import Testing
       truncate(objects.appending(name).string, 0)
     }
     #expect(try desk.put(second, from: here, over: [first.head]))
-    #expect(try lap.heads().heads == [second.head] && lap.get(second.groups, into: remote.pieces("lap")) == [])
+    #expect(try lap.heads().heads == [second.head] && lap.missing(second.groups, into: remote.pieces("lap")) == [])
   }
 
   @Test func `what is no blob, and one that is too large, is missing`() throws {
@@ -188,7 +188,7 @@ import Testing
     try Remote.run(["sh", "-ec", script])
     let lap = try remote.carrier(of: "lap"), got = try remote.pieces("lap")
     #expect(try lap.heads().heads == [sample.head])
-    #expect(try lap.get(sample.groups + [.head(sample.head)], into: got) == [sample.groups[0]])
+    #expect(try lap.missing(sample.groups + [.head(sample.head)], into: got) == [sample.groups[0]])
     #expect(try got.read(sample.groups[1]) == here.read(sample.groups[1]))
   }
 }

@@ -45,7 +45,7 @@ import Testing
       #expect(isDone != false)
       if history[0] == "\(next.head)" { last = next }
       let got = try remote.pieces(machine)
-      #expect(try clear.heads().heads == [last.head] && clear.get(last.groups, into: got) == [])
+      #expect(try clear.heads().heads == [last.head] && clear.missing(last.groups, into: got) == [])
       for name in last.groups { #expect(try got.read(name) == here.read(name)) }
     }
     #expect(cut > 3 && done > 0, "\(cut) cut, \(done) done")

@@ -18,16 +18,18 @@ import Testing
     return try ProgramCarrier(command: path.string, folder: folder.path.appending("own"), patience: patience)
   }
 
-  @Test func `75 means later, and another status is an error with the last line, printable and short`() throws {
-    let later = try expect(.unreachable) { _ = try carrier("echo 'no network here' >&2; exit 75").heads() }
-    #expect(later.what == "could not list the files: no network here")
-    let error = try expect(.refused) { _ = try carrier("printf 'one\\ntwo \\033[2J\\n\\n' >&2; exit 3").heads() }
+  @Test func `each failure of the user's program means later, with its last line, printable and short`() throws {
+    for status in [75, 1, 77, 126] {
+      let later = try expect(.unreachable) { _ = try carrier("echo 'Permission denied' >&2; exit \(status)").heads() }
+      #expect(later.what == "could not list the files: Permission denied")
+    }
+    let error = try expect(.unreachable) { _ = try carrier("printf 'one\\ntwo \\033[2J\\n\\n' >&2; exit 3").heads() }
     #expect(error.what == "could not list the files: two \\u{1b}[2J")
-    let long = try expect(.refused) { _ = try carrier("head -c 100000 /dev/zero | tr '\\0' x >&2; exit 1").heads() }
+    let long = try expect(.unreachable) { _ = try carrier("head -c 100000 /dev/zero | tr '\\0' x >&2; exit 1").heads() }
     #expect(long.what.utf8.count < 300)
-    let silent = try expect(.refused) { _ = try carrier("exit 9").heads() }
+    let silent = try expect(.unreachable) { _ = try carrier("exit 9").heads() }
     #expect(silent.what == "could not list the files: status 9, without a word")
-    #expect(try expect(.refused) { _ = try carrier("kill -KILL $$").heads() }.what.contains("status 137"))
+    #expect(try expect(.unreachable) { _ = try carrier("kill -KILL $$").heads() }.what.contains("status 137"))
   }
 
   @Test func `a program that is not there is told`() throws {
@@ -75,8 +77,8 @@ import Testing
   }
 
   @Test func `what it prints and what it brings has limits`() throws {
-    try expect(.tooLarge(limit: 96 * PieceListing.limit)) { _ = try carrier("yes | head -c 7000000").heads() }
-    try expect(.tooLarge(limit: PieceListing.limit)) { _ = try carrier("seq 100000 | sed 's|^|o/|'").names() }
+    try expect(.damaged) { _ = try carrier("yes | head -c 7000000").heads() }
+    try expect(.damaged) { _ = try carrier("seq 100000 | sed 's|^|o/|'").names() }
     let name = PieceName.group(PlainHash.digest([1]))
     let here = try PieceFolder(folder.path.appending("here"))
     // The largest group and one byte: the kernel ends it.
@@ -86,7 +88,7 @@ import Testing
     #expect(try #require(try FileStatus(at: here.path(of: name))).size <= name.limit)
     try #require(unlink(here.path(of: name).string) == 0)
     // A link in place of a file is none.
-    #expect(try carrier("ln -s /etc/passwd \"$3/$(cat \"$2\")\"").get([name], into: here) == [name])
+    #expect(try carrier("ln -s /etc/passwd \"$3/$(cat \"$2\")\"").missing([name], into: here) == [name])
     #expect(try here.read(name) == nil)
   }
 
@@ -106,7 +108,7 @@ import Testing
     let sample = try Sample(1, [0: Sample.content(1), 1: Sample.content(2)], in: here)
     let carrier = try carrier(
       "[ $1 = list ] && exec find h o -type f; mkdir -p h o; read -r one <$2; cp $3/$one $one; kill -KILL $$")
-    try expect(.refused) { _ = try carrier.put(sample, from: here) }
+    try expect(.unreachable) { _ = try carrier.put(sample, from: here) }
     #expect(try carrier.heads().heads == [] && carrier.names().names == [sample.groups[0]])
   }
 

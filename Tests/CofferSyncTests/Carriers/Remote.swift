@@ -260,6 +260,11 @@ struct Sample {
 }
 
 extension Carrier {
+  func missing(_ names: [PieceName], into folder: PieceFolder) throws -> [PieceName] {
+    try get(names, into: folder)
+    return try names.filter { try !folder.has($0) }
+  }
+
   func put(_ sample: Sample, from folder: PieceFolder, over heads: [HeadName] = [], anew: Bool = false) throws -> Bool {
     try put(sample.groups, sample.head, from: folder, over: heads, anew: anew)
   }

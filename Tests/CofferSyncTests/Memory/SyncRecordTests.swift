@@ -82,7 +82,7 @@ import Testing
     try largest.write(in: pins)
     #expect(try SyncRecord.read(vault, address, in: pins) == largest)
     for record in [record(address + "a"), record(machines: 256)] {
-      #expect(kind { () throws(StoreError) in try record.write(in: pins) } == .tooLarge(limit: 255))
+      #expect(kind { () throws(StoreError) in try record.write(in: pins) } == .refused)
     }
   }
 

@@ -57,14 +57,6 @@ import Testing
     #expect(state.replicas.map(\.id) == [Put.machine])
   }
 
-  @Test func `a head of an older key is refused as rolled back`() throws {
-    let vault = try create()
-    let there = try copied()
-    let put = try Put.make(there)
-    _ = try vault.rotate()
-    #expect(try refusal(of: put, by: vault) == .rolledBack)
-  }
-
   @Test func `keys that two machines made apart are a fork, of one epoch or of two`() throws {
     let vault = try create()
     let there = try copied()
@@ -78,19 +70,6 @@ import Testing
   @Test func `another vault is replaced`() throws {
     let vault = try here.create()
     #expect(try refusal(of: Put.make(there.create()), by: vault) == .replaced)
-  }
-
-  @Test func `within an epoch a slot that was added on either side changes nothing`() throws {
-    let vault = try create()
-    let there = try copied()
-    _ = try there.addSlot(Credentials(keyFile: secret(Self.keyFile())))
-    #expect(try refusal(of: Put.make(there), by: vault) == nil)
-    // The slot that opens the vault here is in no header there.
-    let content = try Self.keyFile()
-    _ = try vault.addSlot(Credentials(keyFile: secret(content)))
-    let reopened = try LockedVault.open(.file(here.path), options: .withoutPins).unlock(
-      with: Credentials(keyFile: secret(content)))
-    #expect(try refusal(of: Put.make(there), by: reopened) == nil)
   }
 
   @Test func `where the slot is gone a secret of another slot opens the head, and the key must still come from this one's`()

@@ -56,12 +56,12 @@ import Testing
     }
     func entry(_ number: UInt8, _ bytes: [UInt8]) -> [UInt8] { [number, 0] + [UInt8](repeating: 1, count: 32) + bytes }
     let least: [UInt8] = [1, 0, 0, 0]
-    #expect(!refused(head(count: 4, entry(1, least) + entry(3, [0, 0, 0, 4]))))
+    #expect(!refused(head(count: 4, entry(1, least) + entry(3, [0, 0, 0, 16]))))
     #expect(refused(head(count: 4, entry(1, least) + entry(1, least))), "a group twice")
     #expect(refused(head(count: 4, entry(3, least) + entry(1, least))), "groups that do not ascend")
     #expect(refused(head(count: 4, entry(4, least))), "a group beyond the last")
     #expect(refused(head(count: 4, entry(1, [0, 0, 0, 0]))), "an empty group")
-    #expect(refused(head(count: 4, entry(1, [1, 0, 0, 4]))), "a group of 64 MiB and a byte")
+    #expect(refused(head(count: 4, entry(1, [1, 0, 0, 16]))), "a group of 256 MiB and a byte")
     #expect(refused(head(count: 4, entry(1, [255, 255, 255, 255]))))
     #expect(refused(head(count: 1, entry(0, least) + entry(1, least))), "more groups than there are")
     #expect(refused([UInt8](repeating: 0, count: Head.largest + 1)))

@@ -95,12 +95,6 @@ import Testing
     try expectSame(vault)
   }
 
-  @Test(.tags(.slow), .defaultRun) func `a vault of 1 000 items comes back from its pieces`() throws {
-    let vault = try place.create()
-    try Self.fill(vault, items: 1000)
-    try expectSame(vault)
-  }
-
   @Test func `equal rows make equal groups on two machines, and their heads are of one vault`() throws {
     let vault = try place.create()
     try Self.fillWithAll(vault)
@@ -187,25 +181,6 @@ import Testing
     let copied = place.home.path.appending("copied")
     try HeadVault.read(head) { (rows) throws(StoreError) in try rows.rows.backUp(to: copied) { _, _ in } }
     #expect(try Self.rows(copied)["present"]?.count == 500)
-  }
-
-  @Test func `a head merges into the vault as another file does`() throws {
-    let vault = try place.create()
-    try Self.fill(vault, items: 10)
-    let there = try PutVault()
-    try place.copy(to: there)
-    let other = try there.unlock()
-    try other.set(form("from there"), for: Self.name(1), keeping: 2)
-    try other.set(form("new there"), for: Self.name(100))
-    _ = try other.remove(Self.name(2), keptUntil: .distantFuture)
-    try vault.set(form("from here"), for: Self.name(3))
-    let head = try HeadVault.open(Put.make(other).pieces(), by: vault)
-    _ = try vault.merge(head)
-    #expect(try text(vault.get(Self.name(1))) == "from there")
-    #expect(try text(vault.get(Self.name(3))) == "from here")
-    #expect(try text(vault.get(Self.name(100))) == "new there")
-    #expect(try vault.item(Self.name(2)) == nil)
-    _ = try vault.verify()
   }
 
   @Test func `an error names the remote as it was given`() throws {

@@ -58,6 +58,8 @@ import Testing
     #expect(kind { try desk.clone() } == .alreadyExists)
     let lap = try Laptop.empty("lap", store.path.string)
     #expect(kind { try lap.clone(Credentials(passphrase: secret(Array("wrong".utf8)))) } == .wrongSecret)
+    let groups = SyncRound.cache(of: try RemoteName(lap.remote), in: lap.folder.path.appending("cache")).appending("pieces/o")
+    #expect(try FileManager.default.contentsOfDirectory(atPath: groups.string) == [], "a wrong secret brings no group")
     let stick = try Laptop.empty("stick", store.path.string)
     try FileManager.default.removeItem(atPath: store.path.appending("o").string)
     #expect(kind { try stick.clone() } == .unreachable)
@@ -73,7 +75,7 @@ import Testing
     let lap = try Laptop.empty("lap", store.path.string)
     #expect(try lap.clone { $0.isTrial = true }.items == 1)
     #expect(!FileManager.default.fileExists(atPath: lap.file.string))
-    #expect(try lap.store.status(of: desk.id) == nil)
+    #expect(try lap.store.status(of: desk.locked) == nil)
   }
 
   @Test func `all heads are joined where two machines put at once`() throws {

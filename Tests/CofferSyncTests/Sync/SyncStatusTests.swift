@@ -35,10 +35,21 @@ import Testing
     #expect(try #require(desk.store.status(of: desk.locked)?.commitsToPut) >= 2)
   }
 
+  @Test func `machines of one name are told apart by the beginning of their ids`() throws {
+    let twin = try desk.another("lap")
+    try twin.set("twin", "0")
+    try twin.sync()
+    let taken = try desk.sync().taken
+    let told = try #require(try desk.store.status(of: desk.locked))
+    #expect(Set(told.machines.map(\.name)) == Set(told.machines.map { $0.name == "desk" ? "desk" : "lap (\($0.id.prefix(4)))" }))
+    #expect(told.machines.count == 3 && Set(told.machines.map(\.name)).count == 3)
+    #expect(told.machines.map(\.name).contains(taken.first?.machine))
+  }
+
   @Test func `all remotes of a vault are told without a look at it`() throws {
     let told = try VaultSync.remotes(of: desk.id, pins: desk.folder.path.appending("pins"))
-    let status = try desk.store.status(of: desk.id)
-    #expect(try told == [#require(status)])
+    let status = try #require(try desk.store.status(of: desk.locked))
+    #expect(told.map(\.machines) == [status.machines])
     #expect(told[0].commitsToPut == nil)
     #expect(told[0].machines.allSatisfy { $0.id.utf8.count == 32 })
   }
@@ -47,9 +58,12 @@ import Testing
     for laptop in [desk, lap] { #expect(try laptop.store.isInStep(laptop.locked)) }
     desk.now += 100
     #expect(try desk.store.isInStep(desk.locked))
-    #expect(try desk.store.status(of: desk.id)?.synced == desk.now)
+    #expect(try desk.store.status(of: desk.locked)?.synced == desk.now)
     try desk.set("ada", "ada-1")
-    #expect(try !desk.store.isInStep(desk.locked))
+    let elsewhere = store.path.string + "-elsewhere"
+    try FileManager.default.moveItem(atPath: store.path.string, toPath: elsewhere)
+    #expect(try !desk.store.isInStep(desk.locked), "no look at the remote is needed")
+    try FileManager.default.moveItem(atPath: elsewhere, toPath: store.path.string)
     try desk.sync()
     #expect(try desk.store.isInStep(desk.locked) && !lap.store.isInStep(lap.locked))
     try lap.sync()
@@ -62,9 +76,9 @@ import Testing
     try desk.store.setAutomatic(true, for: desk.id)
     try desk.set("ada", "ada-1")
     try desk.sync()
-    #expect(try desk.store.status(of: desk.id)?.isAutomatic == true)
+    #expect(try desk.store.status(of: desk.locked)?.isAutomatic == true)
     try desk.store.setAutomatic(false, for: desk.id)
-    #expect(try desk.store.status(of: desk.id)?.isAutomatic == false)
+    #expect(try desk.store.status(of: desk.locked)?.isAutomatic == false)
     let id = try desk.id
     let other = try VaultSync("/nowhere", pins: desk.folder.path.appending("pins"), caches: desk.folder.path)
     #expect(throws: StoreError.self) { try other.setAutomatic(true, for: id) }
@@ -74,7 +88,7 @@ import Testing
     let before = try FileManager.default.subpathsOfDirectory(atPath: store.path.string).sorted()
     #expect(try desk.store.forget(desk.id))
     #expect(try !desk.store.forget(desk.id))
-    #expect(try desk.store.status(of: desk.id) == nil)
+    #expect(try desk.store.status(of: desk.locked) == nil)
     #expect(try FileManager.default.subpathsOfDirectory(atPath: store.path.string).sorted() == before)
     #expect(try desk.sync().put == nil, "it is a first sync, and all is there")
   }

@@ -154,18 +154,95 @@ import Testing
     #expect(try stick.value("ada") == "ada-0" && stick.value("bob") == "bob-0")
   }
 
-  @Test func `a missing or cut file is waited for`() throws {
+  /// The newest head's file.
+  private func newest() throws -> URL {
+    let heads = try FileManager.default.contentsOfDirectory(atPath: remote + "/h")
+    let head = try #require(heads.max { Int($0.prefix { $0 != "-" }) ?? 0 < Int($1.prefix { $0 != "-" }) ?? 0 })
+    return URL(fileURLWithPath: remote + "/h/" + head)
+  }
+
+  @Test func `a head that is not whole is passed over and told while the others have all that was seen`() throws {
     let (desk, lap) = try two("ada")
     try desk.set("ada", "ada-1")
     try desk.sync()
-    let heads = try FileManager.default.contentsOfDirectory(atPath: remote + "/h")
-    let head = try #require(heads.max { Int($0.prefix { $0 != "-" }) ?? 0 < Int($1.prefix { $0 != "-" }) ?? 0 })
-    let path = remote + "/h/" + head
-    let whole = try Data(contentsOf: URL(fileURLWithPath: path))
-    try whole.dropLast().write(to: URL(fileURLWithPath: path))
-    #expect(performing: { try lap.sync() }, throws: { ($0 as? StoreError)?.kind == .unreachable })
-    try whole.write(to: URL(fileURLWithPath: path))
-    try lap.sync()
+    let path = try newest(), whole = try Data(contentsOf: path)
+    try whole.dropLast().write(to: path)
+    let before = try FileManager.default.subpathsOfDirectory(atPath: remote)
+    let report = try lap.sync()
+    #expect(report.strangers == 1 && report.put == nil)
+    #expect(try lap.value("ada") == "ada-0" && !lap.store.isInStep(lap.locked))
+    // It may name groups that no other head has.
+    #expect(try kind { try lap.withVault { vault in _ = try lap.store.compact(vault) } } == .unreachable)
+    #expect(try FileManager.default.subpathsOfDirectory(atPath: remote) == before)
+    let stick = try Laptop.empty("stick", remote)
+    #expect(try stick.clone().strangers == 1)
+    try whole.write(to: path)
+    #expect(try lap.sync().strangers == 0)
     #expect(try lap.value("ada") == "ada-1")
+  }
+
+  @Test func `a head that was seen and is not whole is waited for`() throws {
+    let (desk, lap) = try two("ada")
+    try desk.set("ada", "ada-1")
+    try desk.sync()
+    try lap.sync()
+    let path = try newest(), whole = try Data(contentsOf: path)
+    try whole.dropLast().write(to: path)
+    try lap.sync()
+    try FileManager.default.removeItem(atPath: lap.folder.path.appending("cache").string)
+    try lap.set("lap", "lap-0")
+    #expect(try kind { try lap.sync() } == .unreachable)
+    for name in try FileManager.default.contentsOfDirectory(atPath: remote + "/h") { truncate(remote + "/h/" + name, 50) }
+    #expect(try kind { try lap.sync() } == .unreachable)
+    #expect(try kind { try Laptop.empty("stick", remote).clone() } == .unreachable)
+  }
+
+  @Test func `a piece that a death left cut in the cache is brought again`() throws {
+    let (desk, lap) = try two("ada")
+    let cache = lap.folder.path.appending("cache").string
+    try desk.set("ada", "ada-1")
+    try desk.sync()
+    let names = try FileManager.default.subpathsOfDirectory(atPath: remote).filter { $0.contains("/") }
+    let pieces = SyncRound.cache(of: try RemoteName(remote), in: FilePath(cache)).appending("pieces").string
+    for name in names { try Data([1]).write(to: URL(fileURLWithPath: "\(pieces)/\(name)")) }
+    #expect(try lap.sync().strangers == 0)
+    #expect(try lap.value("ada") == "ada-1")
+  }
+
+  @Test func `groups that went with an older head are put again`() throws {
+    let (desk, lap) = try two("ada", "bob", "eve")
+    try desk.withVault { vault in
+      _ = try vault.add((0..<100).map { ImportedItem(name: ItemName(sealed: "web", "\($0)"), form: try form("value \($0)")) })
+    }
+    try desk.sync()
+    try lap.sync()
+    for name in try FileManager.default.contentsOfDirectory(atPath: remote + "/o") {
+      try FileManager.default.removeItem(atPath: remote + "/o/" + name)
+    }
+    desk.now += 2 * 86_400
+    try desk.set("ada", "ada-1")
+    try desk.sync()
+    let stick = try Laptop.empty("stick", remote)
+    try stick.clone()
+    #expect(try stick.value("ada") == "ada-1" && stick.value("bob") == "bob-0")
+  }
+
+  @Test(.tags(.slow), .wholeRun) func `an item with the most fields of the greatest size is synced`() throws {
+    let desk = try Laptop.first("desk", remote)
+    let name = try ItemName(service: "web", account: "ada")
+    let most = [UInt8](repeating: 7, count: 2 << 20)
+    try desk.withVault { vault in
+      _ = try vault.set(SecretForm(secret(most), metadata: ItemMetadata()), for: name)
+      for number in 0..<VaultItem.mostFields {
+        _ = try vault.set(SecretForm(secret(most), metadata: ItemMetadata()), for: name.field(named: "\(number)"))
+      }
+    }
+    try desk.sync()
+    let lap = try Laptop.empty("lap", remote)
+    try lap.clone()
+    try lap.withVault { vault in
+      let count = try vault.get(name.field(named: "63"))?.bytes.count
+      #expect(count == most.count)
+    }
   }
 }

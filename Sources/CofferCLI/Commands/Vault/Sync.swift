@@ -284,7 +284,9 @@ private struct SyncAnswer {
     if report.passedOver > 0 {
       context.note("a machine that still has an older key of the vault follows at its next sync")
     }
-    if report.strangers > 0 { context.note("\(counted(report.strangers, "file")) at \(remote) belong to another program") }
+    if report.strangers > 0 {
+      context.note("passed over \(counted(report.strangers, "file")) at \(remote): of another program, or not whole")
+    }
   }
 }
 
