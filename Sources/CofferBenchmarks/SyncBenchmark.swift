@@ -58,7 +58,7 @@ struct SyncBenchmark {
   }
 
   private func measure() throws {
-    let steps = try synced("a folder", folder, 100_000) + synced("git", address("coffer"), 4000) + wholeFile()
+    let steps = try [change] + synced("a folder", folder, 100_000) + synced("git", address("coffer"), 4000) + wholeFile()
     let remotes = [folder, home + "/coffer.git/objects"]
     let sizes = try [size(vault)] + remotes.map { try files($0).values.reduce(0, +) }
     print("\nOne change among \(items) items; bytes of the vault, at the folder, at git: \(sizes)")
@@ -134,28 +134,32 @@ struct SyncBenchmark {
 
   // MARK: Coffer
 
+  private func run(_ words: [String], of home: String, input: String = "/dev/null") throws {
+    let words = [coffer, "vault"] + words + ["--quiet", "--home", home, "--key-file", key]
+    try CommandLineBenchmark.process(words.joined(), words, [], input: input).body(0)
+  }
+
+  private func sync(_ home: String, _ remote: String) throws { try run(["sync", remote, "--no-agent"], of: home) }
+
+  /// The change of a round, which goes each way.
+  private var change: Step {
+    Step { round in
+      let value = home + "/value"
+      try Data("a password of the round \(1000 + round)".utf8).write(to: URL(fileURLWithPath: value))
+      try run(["set", "https://host\(round).example.com", "user", "--stdin", "--no-agent"], of: desk, input: value)
+    }
+  }
+
   private func synced(_ name: String, _ remote: String, _ bytes: Double) throws -> [Step] {
     let lap = "\(home)/lap of \(name)"
-    func words(_ words: [String], _ home: String) -> [String] {
-      [coffer, "vault"] + words + ["--quiet", "--home", home, "--key-file", key]
-    }
-    func run(_ words: [String], input: String = "/dev/null") throws {
-      try CommandLineBenchmark.process(name, words + ["--no-agent"], [], input: input).body(0)
-    }
-    let sync = { try run(words(["sync", remote], $0)) }
-    try sync(desk)
-    try CommandLineBenchmark.process(name, words(["clone", remote], lap), []).body(0)
+    try sync(desk, remote)
+    try run(["clone", remote], of: lap)
     // The clone's item.
-    try sync(desk)
+    try sync(desk, remote)
     return [
-      Step { round in
-        let value = home + "/value"
-        try Data("\(round), a password that \(name) has".utf8).write(to: URL(fileURLWithPath: value))
-        try run(words(["set", "https://host\(round).example.com", "user", "--stdin"], desk), input: value)
-      },
-      Step(name: "coffer vault sync, \(name): put", goals: (bytes, 500_000)) { _ in try sync(desk) },
-      Step(name: "the other machine: take", goals: (bytes, 500_000)) { _ in try sync(lap) },
-      Step(name: "nothing new", goals: (nil, 50_000)) { _ in try sync(lap) },
+      Step(name: "coffer vault sync, \(name): put", goals: (bytes, 500_000)) { _ in try sync(desk, remote) },
+      Step(name: "the other machine: take", goals: (bytes, 500_000)) { _ in try sync(lap, remote) },
+      Step(name: "nothing new", goals: (nil, 50_000)) { _ in try sync(lap, remote) },
     ]
   }
 
