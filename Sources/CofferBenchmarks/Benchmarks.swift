@@ -1,8 +1,8 @@
 internal import Foundation
 internal import Logging
 
-/// `CofferBenchmarks [vault|defaults|values|cli|secret-service|shared|keys]…`: every table prints medians, and ratios to a peer
-/// measured in the same run.
+/// `CofferBenchmarks [vault|defaults|values|cli|secret-service|shared|keys]…`, or `sync [ITEMS…]`: every table prints
+/// medians, and ratios to a peer measured in the same run.
 @main
 enum Benchmarks {
   static func main() throws {
@@ -25,6 +25,7 @@ enum Benchmarks {
     if wanted.contains("cli") { try CommandLineBenchmark.run(in: path) }
     if wanted.contains("shared") { try SharedVaultBenchmark.run(in: path) }
     if wanted.contains("keys") { try KeysBenchmark.run(in: path) }
+    if wanted.contains("sync") { try SyncBenchmark.run(in: path, wanted.compactMap { Int($0) }) }
     if wanted.contains("secret-service") { try SecretServiceBenchmark.run(in: path) }
   }
 }

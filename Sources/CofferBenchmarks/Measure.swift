@@ -15,18 +15,24 @@ enum Clock {
   case wall
   /// The time of other programs on a processor, with that of their ended threads. The kernel counts it in nanoseconds.
   case processes([Int32])
+  /// The time on a processor of all programs that this one has started and that have ended, with that of theirs.
+  case children
 
   /// Microseconds since some moment.
   var now: Double {
     switch self {
-    case .thread: Self.time(CLOCK_THREAD_CPUTIME_ID)
-    case .wall: Self.time(CLOCK_MONOTONIC)
+    case .thread: return Self.time(CLOCK_THREAD_CPUTIME_ID)
+    case .wall: return Self.time(CLOCK_MONOTONIC)
     case .processes(let processes):
-      processes.reduce(0) { sum, process in
+      return processes.reduce(0) { sum, process in
         var clock = clockid_t()
         precondition(clock_getcpuclockid(process, &clock) == 0, "the process \(process) has ended")
         return sum + Self.time(clock)
       }
+    case .children:
+      var usage = rusage()
+      getrusage(RUSAGE_CHILDREN.rawValue, &usage)
+      return [usage.ru_utime, usage.ru_stime].reduce(0) { $0 + Double($1.tv_sec) * 1e6 + Double($1.tv_usec) }
     }
   }
 

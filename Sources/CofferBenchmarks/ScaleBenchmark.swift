@@ -8,8 +8,8 @@ enum ScaleBenchmark {
   private static let items = 100_000
   private static let few = 100
 
-  /// A home with a filled vault, which an agent has open.
-  private struct Filled {
+  /// A home with a filled vault.
+  struct Filled {
     let home: String, key: String
 
     init(_ home: String, _ count: Int, coffer: String) throws {
@@ -28,7 +28,6 @@ enum ScaleBenchmark {
         return ImportedItem(name: try ItemName(service: "https://host\(number).example.com", account: "user"), form: form)
       }
       _ = try vault.add(items)
-      try Shell.run("\(coffer) unlock --quiet --home \(home) --key-file \(key)")
     }
   }
 
@@ -42,6 +41,7 @@ enum ScaleBenchmark {
     }
     let git = folder + "/scale-git.in"
     try Data("protocol=https\nhost=host17.example.com\n\n".utf8).write(to: URL(fileURLWithPath: git))
+    for home in [many, small] { try Shell.run("\(coffer) unlock --quiet --home \(home.home) --key-file \(home.key)") }
     // Until the agent has finished reading ahead.
     try Shell.run("\(coffer) vault list --home \(many.home) > \(folder)/all")
     func asked(_ name: String, _ words: [String], in home: Filled, _ goals: [Goal], input: String = "/dev/null") -> Contender {
