@@ -21,7 +21,7 @@ struct CarrierProgram: Sendable {
   struct Answer {
     let status: Int32
     let lines: [Substring]
-    /// The last line of its errors that says something, or nothing: printable, and not long.
+    /// The line of its errors with the reason, or nothing: printable, and not long.
     let words: String
   }
 
@@ -105,11 +105,13 @@ struct CarrierProgram: Sendable {
     throw StoreError(.unreachable, "\(path) did not end within \(patience.inWords) and was killed", cure: "try again later")
   }
 
-  /// Without advice, and without git's sentences after the reason that ssh gave.
+  /// The first error of a repository, or the last line, without advice and git's sentences after the reason.
   private static func lastWords(_ errors: [UInt8]) -> String {
     let lines = String(decoding: errors, as: UTF8.self).split(whereSeparator: \.isNewline)
     let told = lines.prefix { !$0.hasPrefix("fatal: Could not read from remote repository") }
-    let line = (told.isEmpty ? lines[...] : told).last { !$0.hasPrefix("hint:") && !$0.allSatisfy(\.isWhitespace) } ?? ""
+    let isAdvice = { (line: Substring) in ["hint:", "error: failed to push some refs", "To "].contains { line.hasPrefix($0) } }
+    let last = (told.isEmpty ? lines[...] : told).last { !isAdvice($0) && !$0.allSatisfy(\.isWhitespace) }
+    let line = lines.first { $0.hasPrefix("remote: error: ") } ?? last ?? ""
     return String(String(line).spelledOut().prefix(200))
   }
 }
@@ -140,7 +142,9 @@ extension CarrierProgram.Answer {
     ("Host key verification failed", .loginRefused), ("401 Unauthorized", .loginRefused), ("403 Forbidden", .loginRefused),
     ("returned error: 403", .loginRefused), ("AccessDenied", .loginRefused),
     ("does not appear to be a git repository", .notFound), ("not found", .notFound), ("dubious ownership", .denied),
-    ("No space left", .noSpace), ("no space left", .noSpace),
+    ("No space left", .noSpace), ("no space left", .noSpace), ("Input/output error", .io(EIO)),
+    // Of another push, or of one that was killed.
+    ("cannot lock ref", .unreachable), ("denying non-fast-forward", .refused), ("[remote rejected]", .refused),
     ("connection refused", .unreachable), ("no such host", .unreachable), ("timeout", .unreachable),
   ]
 }

@@ -185,7 +185,9 @@ struct GitCache: Sendable {
     let answer = try (program ?? local).run(words, input: input, output: output)
     guard answer.status == 0 else {
       _ = try discardIfDamaged()
-      throw answer.failure("keep the remote's content", place: folder.string, otherwise: .damaged)
+      // A git that was killed has damaged nothing.
+      let kind: StoreError.Kind = answer.status > 128 ? .unreachable : .damaged
+      throw answer.failure("keep the remote's content", place: folder.string, otherwise: kind)
     }
     return answer.lines.map { String($0) }
   }

@@ -99,7 +99,7 @@ extension SyncRound {
   private func key(_ digits: String, of found: [Found], _ own: EpochMark) throws(StoreError) -> EpochMark {
     guard digits.utf8.count >= Self.leastDigits else {
       throw StoreError(
-        .invalidName, "the mark of a key has \(digits.utf8.count) digits", place: remote,
+        .invalidName, "\(digits.utf8.count) digits are too few for the mark of a key", place: remote,
         cure: "give at least \(Self.leastDigits) of them, as they are shown")
     }
     // The key here is no choice where a later one comes from it.
@@ -125,7 +125,8 @@ extension SyncRound {
     }
     let more = keys.count > there.count ? "; and \(keys.count - there.count) more" : ""
     return StoreError(
-      .forked, "the vault got keys of two histories: \(([here] + there).joined(separator: "; "))\(more)", place: remote,
+      .forked, "two machines changed the vault's key separately: \(([here] + there).joined(separator: "; "))\(more)",
+      place: remote,
       cure: "a removed member may have made one of them: find out whose it is, then say takesKey: and the mark of the "
         + "right one; nothing was changed", remedy: .chooseKey)
   }
@@ -134,7 +135,8 @@ extension SyncRound {
     let most = 8
     let names = slots.prefix(most).map { slot in
       // An unproven writer chose them.
-      "\"\(String(slot.label.unicodeScalars.map { $0.properties.generalCategory.isShown ? Character($0) : "?" }))\""
+      let label = String(slot.label.unicodeScalars.map { $0.properties.generalCategory.isShown ? Character($0) : "?" })
+      return label.isEmpty ? "\(slot.summary.kind)" : "\"\(label)\""
     }
     let more = slots.count > most ? " and \(slots.count - most) more" : ""
     return "\(key.mark.description.prefix(Self.leastDigits)) \(place), of epoch \(key.epoch), made \(made.formatted(.iso8601)), "

@@ -83,8 +83,8 @@ struct SyncRound {
     var report = SyncReport(remote: remote)
     report.strangers = listing.strangers
     if listing.heads.isEmpty, !options.accepts {
-      let found = listing.strangers > 0 ? "only other files lie there" : "nothing lies there"
-      guard memory == nil else { throw rolledBack("\(found), and machines have put something before") }
+      let found = listing.strangers > 0 ? "only other files lie there" : "nothing lies there now"
+      guard memory == nil else { throw rolledBack("\(found), and machines had put files there") }
       guard listing.strangers == 0 else {
         throw StoreError(
           .refused, "\(found), and no vault", place: remote,
@@ -106,7 +106,7 @@ struct SyncRound {
     if let memory, memory.key != choice.key || options.takesKey != nil || options.accepts { joint.join(memory.seen) }
     let there = There(listing, memory, choice, joint)
     var bases = try Bases.read(salt, in: pins, for: vault)
-    guard !bases.isForeign(there.joint) else { throw forked("this machine's last put there is none that it made") }
+    guard !bases.isForeign(there.joint) else { throw forked("the last put in this machine's name is not its own") }
     try check(listing, there.joint, against: memory, by: vault)
     let new = there.newest.filter { !$0.vector.isCovered(by: bases.known) || $0.key != choice.own }
     let known = listing.heads.map(\.generation) + there.joint.marks.values.map(\.generation) + [bases.lastPut]
@@ -223,7 +223,7 @@ struct SyncRound {
 
   func forked(_ what: String) -> StoreError {
     StoreError(
-      .forked, "\(what): a copy of its home works apart", place: remote,
+      .forked, "\(what): a copy of its home syncs too", place: remote,
       cure: "accept the vault's pin anew in one of the two homes, which makes it another machine; nothing was changed",
       remedy: .acceptFork)
   }
@@ -239,12 +239,12 @@ struct SyncRound {
     guard listing.broken.isEmpty else { throw incomplete(listing.broken) }
     let name = try SyncMachine.names(of: memory.seen, in: vault)[machine] ?? machine.description
     let generation = memory.seen.marks[machine]?.generation ?? 0
-    throw rolledBack("\(name)'s put of generation \(generation) is missing there")
+    throw rolledBack("generation \(generation), put by '\(name)', is missing")
   }
 
   func rolledBack(_ what: String) -> StoreError {
     StoreError(
-      .rolledBack, what, place: remote,
+      .rolledBack, "the remote was rolled back: \(what)", place: remote,
       cure: "find out who put older files there; to take those on purpose, accept them. Nothing was changed",
       remedy: .acceptRemote)
   }

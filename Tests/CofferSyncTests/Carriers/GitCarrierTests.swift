@@ -99,6 +99,23 @@ import Testing
     #expect(throws: StoreError.self) { try carrier(remote.there.string, isPath: false).heads() }
   }
 
+  @Test func `a repository that refuses a put is told with its reason`() throws {
+    let remote = try Remote(.gitPath), here = try remote.pieces("desk"), desk = try remote.carrier()
+    let samples = try (1...2).map { try Sample(UInt64($0), [0: Sample.content(UInt8($0))], in: here) }
+    #expect(try desk.heads() == PieceListing() && desk.put(samples[0], from: here))
+    func refusal(anew: Bool) throws -> StoreError {
+      try #require(throws: StoreError.self) { try desk.put(samples[1], from: here, over: [samples[0].head], anew: anew) }
+    }
+    let lock = remote.there.appending("refs/heads/coffer.lock").string
+    try Data().write(to: URL(filePath: lock))
+    let locked = try refusal(anew: false)
+    #expect(locked.kind == .unreachable && locked.what.contains("cannot lock ref") && locked.what.contains("coffer.lock"))
+    unlink(lock)
+    try Remote.run(["git", "-C", remote.there.string, "config", "receive.denyNonFastForwards", "true"])
+    let denied = try refusal(anew: true)
+    #expect(denied.kind == .refused && denied.what.contains("denying non-fast-forward refs/heads/coffer"))
+  }
+
   @Test func `no hook and no command of a repository on a stick runs, nor a hook or a signature of the user's`() throws {
     let remote = try Remote(.gitPath), here = try remote.pieces("desk"), folder = remote.folder.path
     let trap = folder.appending("trap"), sprung = folder.appending("sprung")
