@@ -105,10 +105,10 @@ class Drive(History):
         whole = report.whole(v.header, v.sealed, v.keys, v.state, v.records, v.entries, v.beginning, v.decided, v.place)
         return [record for record in whole["records"] if record["service"] == "web"]
 
-    def values(self, k):
+    def values(self, records):
         """The values of each item, former and deleted ones too, by its id."""
         items = {}
-        for record in self.records(k):
+        for record in records:
             items.setdefault(record["id"], set()).update([bytes.fromhex(record["value"]).decode()] if record["value"] else [])
         return items
 
@@ -159,7 +159,7 @@ class Drive(History):
         old, value = sorted(choice)[number % len(choice)] if choice else None, f"v{len(self.written)}"
         if old is None or what in ("new", "undelete") and old in present or what == "rename" and name in present:
             return
-        gone = self.values(k) if what == "forever" else {}
+        records = self.records(k) if what == "forever" else []
         words = {"set": ("set", f"web/{old}"), "new": ("set", f"web/{old}", "--create"), "undelete": ("undelete", f"web/{old}"),
                  "delete": ("delete", f"web/{old}", "--yes"), "forever": ("delete", f"web/{old}", "--yes", "--forever"),
                  "rename": ("rename", f"web/{old}", "--to-account", name)}[what]
@@ -170,8 +170,11 @@ class Drive(History):
         self.count["edits"] += 1
         item = choice[old] or self.listed(k)[old]
         if what == "forever":
-            values = gone.pop(item).difference(*gone.values())
-            self.removals.append(Event(values, event, before))
+            # With those that were deleted under the name before.
+            named = {item} | {record["id"] for record in records if record["deletedBy"] and record["account"] == old}
+            gone = self.values(record for record in records if record["id"] in named)
+            kept = self.values(record for record in records if record["id"] not in named)
+            self.removals.append(Event(set().union(*gone.values()).difference(*kept.values()), event, before))
             return
         if what in ("set", "new"):
             self.written[value] = item
@@ -254,7 +257,7 @@ class Drive(History):
                 self.broken(f"the machines differ: {' '.join(words)}\n" + "\n".join(answers))
         if any(records != before[0] for records in before[:3]):
             self.broken("the machines differ in former or deleted values")
-        self.judge(list(self.values(0).values()))
+        self.judge(list(self.values(self.records(0)).values()))
         self.place.cleanup()
 
 

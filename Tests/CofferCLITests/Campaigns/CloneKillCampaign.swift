@@ -1,5 +1,6 @@
 import CofferTestSupport
 import Foundation
+import SystemPackage
 import Testing
 
 /// `coffer vault clone` is killed at its system calls on files. Afterwards there is no vault or a whole one, and the same

@@ -40,6 +40,15 @@ struct PinCommandTests {
     try home.transcript("vault pin accept", err: "nothing to unlock it with", exit: 69)
   }
 
+  @Test func `the agent locks a vault whose pin is accepted`() throws {
+    let home = try Home.withVault()
+    try home.transcript("unlock --quiet")
+    defer { _ = try? home.coffer("agent stop") }
+    #expect(try home.coffer("vault pin accept").status == 0)
+    home.locked()
+    try home.transcript("vault list", err: "nothing to unlock it with", exit: 69)
+  }
+
   @Test
   func `a vault that is gone is missed where it was, and init is not what is advised first`() throws {
     let home = try Home.withVault()

@@ -83,7 +83,7 @@ struct SyncCommandTests {
     try FileManager.default.removeItem(atPath: remote)
     try FileManager.default.copyItem(atPath: remote + "-old", toPath: remote)
     let before = try Data(contentsOf: URL(fileURLWithPath: lap.vault))
-    try lap.transcript("vault sync", err: "desk's put of generation", exit: 66)
+    try lap.transcript("vault sync", err: "put by 'desk', is missing", exit: 66)
     #expect(try Data(contentsOf: URL(fileURLWithPath: lap.vault)) == before)
     #expect(try lap.coffer("vault sync \(remote) --accept").status == 0)
     #expect(try desk.coffer("vault sync").status == 0)
@@ -114,6 +114,7 @@ struct SyncCommandTests {
     guest.environment["COFFER_KEY_FILE"] = other.path + "/key"
     let refused = try guest.coffer("vault clone \(remote)")
     #expect(refused.status == 77 && !guest.exists("data/vault.sqlite"), "\(refused)")
+    try guest.transcript("vault sync \(remote)", err: "coffer vault clone REMOTE brings the vault", exit: 78)
     let (member, recipient) = try Home.withIdentity()
     let invitation = try desk.changesKey("vault slot add --recipient \(recipient) --label member")
     #expect(try desk.coffer("vault sync").status == 0)
