@@ -1,9 +1,9 @@
 /// Limits of Coffer's size and entanglement. A change that needs more raises a figure here, in its own commit.
 enum Budget {
   // Lines of .swift, .c and .h; code lines are neither blank nor only a comment.
-  static let sourceLines = 97_200
-  static let codeLines = 74_800
-  static let testLines = 86_200
+  static let sourceLines = 97_300
+  static let codeLines = 74_850
+  static let testLines = 86_400
   static let largestTarget = 20_700
   /// The code that keeps a thief from learning anything and detects edits.
   static let trustedCoreLines = 8_000
@@ -22,9 +22,9 @@ enum Budget {
   static let layeredStoreRequirements = 4
 
   static let trackedFiles = 2_320
-  static let commentWords = 174_000
+  static let commentWords = 174_700
   /// Clauses in the comments of Sources that begin with what, who or whoever.
   static let clauses = 40
   static let linesOver130 = 2
-  static let markdownWords = 70_800
+  static let markdownWords = 71_150
 }
