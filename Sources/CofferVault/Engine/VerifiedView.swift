@@ -138,7 +138,7 @@ final class VerifiedView {
       if next.epoch == held.epoch { try take(next, proving: known) } else { try follow(next, proving: known) }
     } catch {
       let pinned = pins?.anchor?.key
-      isOver = error.kind == .locked || pinned.map { $0 != held } ?? false
+      isOver = error.kind == .locked || pinned.map { $0 != held && $0.epoch == next.epoch } ?? false
       guard isOver, error.kind != .locked else { throw error }
       // Another process took the key of a history that the held one is not of. The next unlock checks it all.
       throw StoreError(
