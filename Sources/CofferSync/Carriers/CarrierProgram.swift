@@ -144,7 +144,8 @@ extension CarrierProgram.Answer {
     ("does not appear to be a git repository", .notFound), ("not found", .notFound), ("dubious ownership", .denied),
     ("No space left", .noSpace), ("no space left", .noSpace), ("Input/output error", .io(EIO)),
     // Of another push, or of one that was killed.
-    ("cannot lock ref", .unreachable), ("denying non-fast-forward", .refused), ("[remote rejected]", .refused),
+    ("cannot lock ref", .unreachable), ("denying non-fast-forward", .refused), ("hook declined", .refused),
+    ("rotected branch", .refused),
     ("connection refused", .unreachable), ("no such host", .unreachable), ("timeout", .unreachable),
   ]
 }
