@@ -17,7 +17,7 @@ import tempfile
 from collections import Counter
 from pathlib import Path
 
-sys.path.append(str(Path(os.environ.get("COFFER_TESTS", Path(__file__).resolve().parent.parent)) / "Witness"))
+sys.path.append(str(Path(__file__).resolve().parent.parent / "Witness"))
 sys.dont_write_bytecode = True
 import calls
 import report
