@@ -264,8 +264,11 @@ class Drive(History):
 def tidy():
     """A killed program leaves files of faketime's under its number, by which another user's program could make none."""
     for left in Path("/dev/shm").glob("*faketime_s*_*"):
-        if left.owner() == Path("/proc/self").owner() and not Path("/proc", left.name.rpartition("_")[2]).exists():
-            left.unlink(missing_ok=True)
+        try:
+            if left.owner() == Path("/proc/self").owner() and not Path("/proc", left.name.rpartition("_")[2]).exists():
+                left.unlink()
+        except FileNotFoundError:
+            pass  # Another driver removed it.
 
 
 def main(mode, size, seed=0):
