@@ -120,7 +120,7 @@ extension CarrierProgram.Answer {
   /// The fault of a program that ended with ``status``. Its words decide only the kind.
   ///
   /// - Parameters:
-  ///   - known: the kind, whatever its words are.
+  ///   - known: the kind, regardless of its words.
   ///   - kind: for other words.
   func failure(
     _ doing: String, place: String, as known: StoreError.Kind? = nil, otherwise kind: StoreError.Kind = .unreachable

@@ -192,7 +192,7 @@ import Testing
     #expect(try Set(pair.there.values(ada)) == ["1", "2", "3"])
   }
 
-  @Test func `what was deleted as a part of another item is known under any name`() throws {
+  @Test func `a record deleted as a part of another item is known under any name`() throws {
     let pair = try twins(target)
     try pair.here.set(form("ours"), for: ada, keeping: 5)
     home.now -= 1
@@ -205,7 +205,7 @@ import Testing
     #expect(try pair.here.list().map(\.name) == [target] && pair.here.deleted().map(\.item.name) == [ada])
   }
 
-  @Test func `a deleted item gives no room to another one of its name, whatever it keeps elsewhere`() throws {
+  @Test func `a deleted item gives no room to another one of its name, despite its own history elsewhere`() throws {
     let here = try home.create()
     try here.set(form("0"), for: ada)
     let pair = try home.pair(here)

@@ -100,7 +100,7 @@ struct PinAcceptCommand: OpeningCommand {
     do throws(StoreError) { seen = try locked.pinMemory().seen } catch {}
     let vault = try context.opening(locked) { try locked.unlockAcceptingPin(with: $0) }
     let status = try vault.status()
-    // What it holds goes by its own memory of newer commits.
+    // An open vault goes by its own memory of newer commits.
     _ = try context.lockAgent()
     if let seen, seen > status.generation { context.note("this machine forgets that it saw generation \(seen)") }
     if options.json { return try Output.json(Answer(id: vault.id.description, generation: status.generation)) }
