@@ -257,7 +257,9 @@ class Drive(History):
                 self.broken(f"the machines differ: {' '.join(words)}\n" + "\n".join(answers))
         if any(records != before[0] for records in before[:3]):
             self.broken("the machines differ in former or deleted values")
-        self.judge(list(self.values(self.records(0)).values()))
+        records = self.records(0)
+        present = {record["id"]: bytes.fromhex(record["value"]).decode() for record in records if record["value"] and record["kind"] != 1}
+        self.judge([(present.get(item), values) for item, values in self.values(records).items()])
         self.place.cleanup()
 
 

@@ -31,6 +31,7 @@ RULES = {
     "own-base": "the own head is noted as one before its put, for the machine may die after it",
     "pasts": "former values are joined, whichever value wins",
     "pruned": "what went for good on one side goes, though a merge pruned or numbered it on the other",
+    "moved": "it goes too where a merge has made it a former value of another item",
     "vector": "a store must have what this machine has seen there",
     "forks": "one machine has one put of each generation, and a put in this one's name is its own",
     "own": "the second half of that",
@@ -86,8 +87,14 @@ def both(a, b, rules):
     return winner._replace(name=name, past=past - {winner.value})
 
 
+def values(items):
+    return set().union(*({item.value, *item.past} for item in items))
+
+
 def merge(ours, theirs, base, rules):
     known, merged, names = base or {}, {}, set()
+    # What a side has no more in any item: a merge may have moved it to another one.
+    gone = values(known.values()) - (values(ours.values()) & values(theirs.values())) if "moved" in rules else set()
     made = {item.name: i for i, item in ours.items() if item.kind == "present" and i not in theirs and i not in known}
     # Items that both sides made under one name are one.
     twins = {made[item.name]: i for i, item in theirs.items()
@@ -101,15 +108,15 @@ def merge(ours, theirs, base, rules):
             item = b if a == old else a
         elif a and b:
             item = b if is_same(a, old, rules) else a if is_same(b, old, rules) else both(a, b, rules)
-            gone = (old.past - a.past - {a.value}) | (old.past - b.past - {b.value})
-            item = item._replace(past=(item.past | a.past | b.past) - gone - {item.value}) if "pruned" in rules else item
+            pruned = (old.past - a.past - {a.value}) | (old.past - b.past - {b.value})
+            item = item._replace(past=(item.past | a.past | b.past) - pruned - {item.value}) if "pruned" in rules else item
         else:
             # Removed for good on one side, changed on the other: the change stays, without the values that the remover knew.
             item = (a or b)._replace(past=(a or b).past - old.past - {old.value})
             is_known = not item.past and item.value == old.value
             item = None if is_known and (item.kind == "deleted" or is_same(item, old, rules)) else item
         if item:
-            merged[max(i, twin)] = item
+            merged[max(i, twin)] = item if old else item._replace(past=item.past - gone)
     for i in sorted(merged, key=lambda i: (-merged[i].written, i)):
         item, number = merged[i], 2
         while item.kind == "present" and item.name in names:
@@ -299,18 +306,18 @@ class History:
         names = [item.name for item in items.values() if item.kind == "present"]
         if any(m.items != items for m in self.machines) or len(names) > len(set(names)):
             self.broken("the machines differ, or two items have one name")
-        self.judge([item.past | {item.value} for item in items.values()])
+        self.judge([(item.value, item.past | {item.value}) for item in items.values()])
 
     def judge(self, items):
-        """`items`: the values of each that is there at the end, former and deleted ones too."""
-        kind, values = "with a copied home" if self.copies else "loose" if self.is_loose else "strict", set().union(*items)
+        """`items`: the value of each that is there at the end, deleted ones too, and all its values."""
+        kind, values = "with a copied home" if self.copies else "loose" if self.is_loose else "strict", set().union(*(all for _, all in items))
         self.count.update({"histories": 1, kind: 1, "values written": len(self.written)})
         lost = self.written.keys() - values.union(*(removal.values for removal in self.removals))
         if lost:
             self.broken(f"lost: {', '.join(sorted(lost))}")
         for removal in self.removals:
             back = removal.values & values
-            same = {self.written[value] for value in removal.values.union(*(item for item in items if item & back))}
+            same = {self.written[value] for value in removal.values.union(*(all for value, all in items if value in back))}
             # A change that the remover did not know, by a machine that did not know of the removal, keeps an item.
             if back and not any(same & {self.written[value] for value in edit.values} and not edit.event & removal.before
                                 and not removal.event & edit.before for edit in self.edits):

@@ -19,6 +19,8 @@ struct MergeLines {
   private(set) var since: [ItemID: MergeSince] = [:]
   /// The contents of records that both sides changed, which the base has and a side removed.
   private var gone: [ItemID: Set<RecordDigest>] = [:]
+  /// The contents that the base has and a side has no more, in any record: a merge may have moved them to another one.
+  private var goneAnywhere: Set<RecordDigest> = []
 
   init(_ base: MergeBase, _ key: MergeKey, _ ours: MergeSide, _ theirs: MergeSide) throws(StoreError) {
     self.key = key
@@ -32,9 +34,12 @@ struct MergeLines {
         }
       })
     (self.ours, self.theirs) = (ours.rows(), theirs.rows())
+    var allHere: Set<RecordDigest> = [], allThere: Set<RecordDigest> = []
     for id in Set(self.ours.keys).union(self.theirs.keys) {
-      let there = try digests(self.theirs[id], of: id, theirs.change)
-      let here = try digests(self.ours[id], of: id, ours.change)
+      let there = try Self.digests(self.theirs[id], of: id, key, theirs.change)
+      let here = try Self.digests(self.ours[id], of: id, key, ours.change)
+      allThere.formUnion(there.map(\.write))
+      allHere.formUnion(here.map(\.write))
       let had = self.base[id.digest(key.bytes)]
       if let had, here != had, there != had {
         gone[id] = Set(had.map(\.write)).subtracting(Set(here.map(\.write)).intersection(there.map(\.write)))
@@ -43,6 +48,7 @@ struct MergeLines {
         try Self.first(self.theirs[id], theirs.change) < Self.first(self.ours[id], ours.change)
       }
     }
+    goneAnywhere = Set(self.base.values.joined().map(\.write)).subtracting(allHere.intersection(allThere))
   }
 
   /// - Parameter isFirst: whether the other vault's rows go before those of this one.
@@ -75,8 +81,8 @@ struct MergeLines {
     try (sources ?? []).map { (source) throws(StoreError) in try source.id(change) }.min() ?? .zero
   }
 
-  private func digests(
-    _ sources: [MergeSource]?, of id: ItemID, _ change: borrowing Change
+  private static func digests(
+    _ sources: [MergeSource]?, of id: ItemID, _ key: MergeKey, _ change: borrowing Change
   ) throws(StoreError) -> Set<MergeBase.Row> {
     var rows: Set<MergeBase.Row> = []
     for source in sources ?? [] { rows.insert(try source.row(of: id, key, change)) }
@@ -93,6 +99,7 @@ struct MergeLines {
   /// Whether a side removed this content, which both had.
   func isGone(_ record: borrowing OpenRecord, of id: ItemID) -> Bool {
     gone[id]?.contains(record.writeDigest(key.bytes)) ?? false
+      || !isKnown(record, of: id) && goneAnywhere.contains(record.writeDigest(key.bytes))
   }
 }
 

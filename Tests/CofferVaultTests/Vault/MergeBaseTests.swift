@@ -96,6 +96,20 @@ import Testing
     #expect(try all.machines[0].vault.values(ada) == ["a3"])
   }
 
+  @Test func `a value removed for good does not come back as a previous version of another item of its name`() throws {
+    let all = try machines(), eve = ItemName(sealed: "svc", "eve")
+    try all.machines[2].vault.set(form("one"), for: eve, keeping: 5)
+    try all.sync(all.machines[2])
+    tick()
+    try all.machines[0].vault.set(form("two"), for: eve, keeping: 5)
+    try all.sync(all.machines[0])
+    #expect(try all.machines[0].vault.values(eve) == ["two", "one"])
+    try all.machines[2].vault.remove(eve)
+    try all.settle()
+    try expectSame(all)
+    for machine in all.machines { #expect(try machine.vault.values(eve) == ["two"]) }
+  }
+
   @Test func `an item that one machine renamed keeps what another changed in it`() throws {
     let pin = try ada.field(named: "pin")
     let all = try machines { try $0.set(form("0"), for: pin) }
