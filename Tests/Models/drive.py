@@ -67,7 +67,8 @@ class Drive(History):
                 self.run(0, "set", f"web/{name}", text=value)
             self.written = dict(zip(self.written, self.listed(0).values()))
             self.run(0, "vault", "sync", str(self.stores[0]))
-            self.heads = dict.fromkeys(self.view(0), 1)
+        # Clones put heads too.
+        self.heads = {head: 1 for k in range(3) for head in self.view(k)}
 
     # -- The program
 
