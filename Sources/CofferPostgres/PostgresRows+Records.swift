@@ -12,11 +12,13 @@ extension PostgresRows {
       // Before the access to the transaction, within which the lists are read.
       let lists = try reader.scannedLists(table, most: most)
       transaction?.lists[table] = lists
-    case .records(let table, let part):
+    case .records(let table, let part, let starts):
       try reader.endScan()
-      transaction?.records = RecordScan(table: table, part: part)
+      transaction?.records = RecordScan(table: table, part: part, starts: starts)
     case .item(let index, let needsList, let log):
-      announced = PostgresTransaction.Beginning(index: index, needsList: needsList, log: (Int64(clamping: log.first), log.most))
+      announced = .item(.init(index: index, needsList: needsList, log: (Int64(clamping: log.first), log.most)))
+    case .header: announced = .header
+    case .digests: announced = .digests
     case .single: try reader.endScan()
     }
   }
@@ -58,7 +60,7 @@ extension PostgresRows {
           try reader.lend(whole, .all) { (columns) throws(StoreError) in try body(index, columns) }
         }
       }
-      guard answer.count == RecordQuery.batch, let last else { return }
+      guard answer.count == ExpectedRows.batch, let last else { return }
       from = last + [0]
     }
   }

@@ -249,17 +249,18 @@ final class PostgresRows: ServerRows {
   func forEachDigest(
     in buckets: [Int]?, _ body: (_ bucket: Int, _ hash: UnsafeRawBufferPointer) throws(StoreError) -> Void
   ) throws(StoreError) {
-    let hash = PostgresSchema.cut("hash", RowLimits.digestBytes)
-    let (question, types) = ("SELECT bucket, \(hash) FROM \(schema).digest", [PostgresResult.bigint, PostgresResult.bytea])
-    let order = "ORDER BY bucket LIMIT \(RowLimits.buckets + 1)"
+    let types = [PostgresResult.bigint, PostgresResult.bytea]
     let answer: PostgresResult
-    if let buckets {
+    if buckets == nil, let ahead = transaction?.digests {
+      answer = ahead
+      try answer.check(types)
+    } else if let buckets {
       let numbers = PostgresResult.array(of: buckets.map { Int64($0) })
       answer = try numbers.span.bytes.withUnsafeBytes { (numbers) throws(StoreError) in
-        try asked("\(question) WHERE bucket = ANY($1::bigint[]) \(order)", [.bytes(numbers)], types)
+        try asked(Self.digests(schema, "WHERE bucket = ANY($1::bigint[])"), [.bytes(numbers)], types)
       }
     } else {
-      answer = try asked("\(question) \(order)", [], types)
+      answer = try asked(Self.digests(schema), [], types)
     }
     var least: Int64 = 0
     for row in 0..<answer.count {
@@ -268,6 +269,11 @@ final class PostgresRows: ServerRows {
       least = bucket + 1
       try body(Int(bucket), answer.bytes(row, 1, RowLimits.digestBytes...RowLimits.digestBytes))
     }
+  }
+
+  static func digests(_ schema: String, _ condition: String = "") -> String {
+    "SELECT bucket, \(PostgresSchema.cut("hash", RowLimits.digestBytes)) FROM \(schema).digest \(condition) ORDER BY bucket "
+      + "LIMIT \(RowLimits.buckets + 1)"
   }
 
   func putDigest(_ hash: UnsafeRawBufferPointer, bucket: Int) throws(StoreError) {

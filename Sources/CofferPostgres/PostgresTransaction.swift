@@ -6,9 +6,14 @@ internal import CofferVaultRows
 ///
 /// Source: PostgreSQL, "Transaction Isolation", "Explicit Locking".
 final class PostgresTransaction {
-  /// The questions at its beginning.
-  struct Beginning {
-    /// The item concerned.
+  /// The questions at its beginning, besides that for the state.
+  enum Beginning {
+    case item(Item)
+    case header
+    case digests
+  }
+
+  struct Item {
     let index: [UInt8]
     let needsList: Bool
     /// Log rows with others' changes.
@@ -29,8 +34,9 @@ final class PostgresTransaction {
   var lists: [RecordTable: ListScan] = [:]
   var records: RecordScan?
   var ahead: RecordAhead?
-  /// The header and some log rows from a number on, until a change.
+  /// The header, all digests, and some log rows from a number on, until a change.
   private(set) var header: PostgresResult?
+  private(set) var digests: PostgresResult?
   private(set) var log: (first: Int64, most: Int, rows: PostgresResult)?
 
   init(_ connection: PostgresConnection, _ session: PostgresSession, isWriting: Bool = true, half: PlainHalf? = nil) {
@@ -65,8 +71,8 @@ final class PostgresTransaction {
   ) throws(StoreError) -> PostgresTransaction {
     let transaction = PostgresTransaction(connection, session, isWriting: false)
     var followsOthers = false
-    if let beginning, !beginning.needsList, let known {
-      if try transaction.readAtOnce(beginning.index, known) { return transaction }
+    if case .item(let item) = beginning, !item.needsList, let known {
+      if try transaction.readAtOnce(item.index, known) { return transaction }
       followsOthers = true
     }
     try transaction.beginSnapshot()
@@ -94,30 +100,40 @@ final class PostgresTransaction {
 
   private func ask(_ beginning: Beginning, _ followsOthers: Bool) throws(StoreError) {
     let deadline = session.deadline
-    if followsOthers {
-      try connection.ask(SingleTable.header.question(schema), until: deadline)
-      try connection.ask(
-        PostgresLog.question(schema), [.number(beginning.log.first), .number(Int64(beginning.log.most))], until: deadline)
-    }
-    if beginning.needsList || followsOthers {
-      try RecordQuery.askForList(schema, bucketWith: beginning.index, connection, deadline)
-    }
-    try beginning.index.span.bytes.withUnsafeBytes { (index) throws(StoreError) in
-      try connection.ask(RecordQuery.record(schema, .present, .all), [.bytes(index)], until: deadline)
+    switch beginning {
+    case .header: try connection.ask(SingleTable.header.question(schema), until: deadline)
+    case .digests: try connection.ask(PostgresRows.digests(schema), until: deadline)
+    case .item(let item):
+      if followsOthers {
+        try connection.ask(SingleTable.header.question(schema), until: deadline)
+        try connection.ask(
+          PostgresLog.question(schema), [.number(item.log.first), .number(Int64(item.log.most))], until: deadline)
+      }
+      if item.needsList || followsOthers {
+        try RecordQuery.askForList(schema, bucketWith: item.index, connection, deadline)
+      }
+      try item.index.span.bytes.withUnsafeBytes { (index) throws(StoreError) in
+        try connection.ask(RecordQuery.record(schema, .present, .all), [.bytes(index)], until: deadline)
+      }
     }
   }
 
   private func take(
     _ answers: inout ArraySlice<PostgresResult>, _ beginning: Beginning, _ followsOthers: Bool
   ) throws(StoreError) {
-    if followsOthers {
-      header = answers.removeFirst()
-      log = (beginning.log.first, beginning.log.most, answers.removeFirst())
+    switch beginning {
+    case .header: header = answers.removeFirst()
+    case .digests: digests = answers.removeFirst()
+    case .item(let item):
+      if followsOthers {
+        header = answers.removeFirst()
+        log = (item.log.first, item.log.most, answers.removeFirst())
+      }
+      if item.needsList || followsOthers {
+        lists[.present] = try ListScan(answers.removeFirst(), bucketWith: item.index, session.shown)
+      }
+      ahead = RecordAhead(index: item.index, rows: answers.removeFirst(), first: 0)
     }
-    if beginning.needsList || followsOthers {
-      lists[.present] = try ListScan(answers.removeFirst(), bucketWith: beginning.index, session.shown)
-    }
-    ahead = RecordAhead(index: beginning.index, rows: answers.removeFirst(), first: 0)
   }
 
   private func takeState(_ answer: PostgresResult) throws(StoreError) {
@@ -155,14 +171,19 @@ final class PostgresTransaction {
     }
   }
 
-  /// Sends the queue, and waits for the last answer. Keeps records read ahead.
+  /// Waits for the next answer to a queue that was sent.
+  func nextAnswer() throws(StoreError) -> PostgresResult {
+    try connection.nextAnswer(doing: "read the vault", until: session.deadline)
+  }
+
+  /// Sends the queue, and waits for the last answer. Keeps a batch of records that was requested before.
   func lastAnswer() throws(StoreError) -> PostgresResult {
+    for _ in 0..<(records?.pending ?? 0) { records?.putAside(try nextAnswer()) }
     let answers = try connection.answers(doing: "read the vault", until: session.deadline)
     guard let last = answers.last else {
       throw StoreError(
         .damaged, "the server did not answer a query", place: session.shown.description, cure: "check what is there")
     }
-    if records?.isAsked ?? false { records?.came(answers[0]) }
     return last
   }
 
@@ -176,7 +197,7 @@ final class PostgresTransaction {
   }
 
   /// Discards rows read before a change.
-  func willChange() { (header, log) = (nil, nil) }
+  func willChange() { (header, digests, log) = (nil, nil, nil) }
 
   /// Records the new state, or nil after its removal.
   func put(_ state: [UInt8]?) { (self.state, hasPut) = (state, state != nil) }

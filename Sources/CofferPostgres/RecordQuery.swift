@@ -3,12 +3,14 @@ internal import CofferVaultFormat
 internal import CofferVaultRows
 
 enum RecordQuery {
-  /// Records per question.
-  static let batch = 256
+  /// Questions for records on their way at once: a list of 8 192 items takes one round trip.
+  static let window = 32
+  /// The same with values.
+  static let windowOfValues = 4
   /// List entries per question: 2 MiB.
   static let listBatch = 65_536
-  /// Larger values are requested separately, so that a batch has at most 16 MiB.
-  static let mostAhead = 65_536
+  /// Larger values are requested separately, so that a batch has at most 20 MiB with the longest descriptions.
+  static let mostAhead = 8192
 
   static func askForList(
     _ schema: String, bucketWith index: [UInt8], _ connection: PostgresConnection, _ deadline: ContinuousClock.Instant

@@ -29,15 +29,15 @@ struct RecordReader {
 
   /// Takes requested records that are not needed any more.
   func endScan() throws(StoreError) {
-    if rows.transaction?.records?.isAsked ?? false { _ = try rows.current().lastAnswer() }
+    for _ in 0..<(rows.transaction?.records?.pending ?? 0) { _ = try rows.transaction?.nextAnswer() }
     rows.transaction?.records = nil
   }
 
   /// The record at `index` from the batches; nil if it is absent, or too long for a batch.
   func scanned(_ index: UnsafeRawBufferPointer) throws(StoreError) -> ScannedRecord? {
     guard index.count == RowLimits.indexBytes else { return nil }
-    // One more batch may follow the requested one. The limit is for a server that sends them without end.
-    for _ in 0..<3 {
+    // Batches that were requested ahead may end before it. The limit is for a server that sends them without end.
+    for _ in 0..<3 + (rows.transaction?.records?.mostAhead ?? 0) {
       guard var scan = rows.transaction?.records else { return nil }
       let (found, isBehind) = try scan.record(at: index)
       rows.transaction?.records = scan
@@ -48,23 +48,26 @@ struct RecordReader {
     return nil
   }
 
-  /// Takes the next batch, and asks for the one after it, which the server finds meanwhile.
+  /// Takes the next batch, and asks for those after it, which the server finds meanwhile.
   private func askForMore(from index: UnsafeRawBufferPointer) throws(StoreError) {
-    guard let scan = rows.transaction?.records else { return }
-    if scan.isAsked {
-      _ = try rows.current().lastAnswer()
-    } else if scan.next == nil {
-      try ask(scan.table, scan.part, from: index)
-      rows.transaction?.records?.isAsked = true
-      _ = try rows.current().lastAnswer()
+    try ask([UInt8](index))
+    if rows.transaction?.records?.hasNext ?? false {
+      rows.transaction?.records?.turn(to: nil)
+    } else {
+      let answer = try rows.current().nextAnswer()
+      try answer.check(RecordQuery.typesOfBatch)
+      rows.transaction?.records?.turn(to: answer)
     }
-    guard let next = rows.transaction?.records?.turnToNext() else { return }
-    try next.check(RecordQuery.typesOfBatch)
-    guard next.count == RecordQuery.batch else { return }
-    let last = [UInt8](try next.bytes(next.count - 1, 0)) + [0]
-    try last.span.bytes.withUnsafeBytes { (last) throws(StoreError) in try ask(scan.table, scan.part, from: last) }
+    try ask(nil)
+  }
+
+  private func ask(_ index: [UInt8]?) throws(StoreError) {
+    guard let scan = rows.transaction?.records, let froms = try rows.transaction?.records?.toAsk(from: index) else { return }
+    guard !froms.isEmpty else { return }
+    for from in froms {
+      try from.span.bytes.withUnsafeBytes { (from) throws(StoreError) in try ask(scan.table, scan.part, from: from) }
+    }
     try rows.current().connection.send(until: rows.session.deadline)
-    rows.transaction?.records?.isAsked = true
   }
 
   /// The records from `index` on. The last column has the length of a value that was omitted as too long.
@@ -84,7 +87,7 @@ struct RecordReader {
       : "NULL::bytea, (-1)::bigint"
     try rows.current().connection.ask(
       "SELECT \(RecordQuery.idx), \(RecordQuery.rid), \(RecordQuery.meta), \(value) FROM \(rows.schema).\(table.name) WHERE idx "
-        + ">= $1 ORDER BY idx LIMIT \(RecordQuery.batch)",
+        + ">= $1 ORDER BY idx LIMIT \(ExpectedRows.batch)",
       [.bytes(index)], until: rows.session.deadline)
   }
 

@@ -38,17 +38,23 @@ struct ScannedRecord {
 struct RecordScan {
   let table: RecordTable
   let part: RecordPart
+  /// Where batches begin, if that is known, and how many of these were requested.
+  private let starts: [RecordIndex]
+  private var begun = 0
+  /// How many batches were requested, and have not come.
+  private(set) var pending = 0
+  private var window: Int
   private var batch: PostgresResult?
   /// The batch's first row not yet passed.
   private var row = 0
-  /// The next batch, if it has come.
-  private(set) var next: PostgresResult?
-  /// Whether that was requested, and has not come.
-  var isAsked = false
+  /// The next batch, if it came before another question's answer.
+  private var next: PostgresResult?
 
-  init(table: RecordTable, part: RecordPart) {
+  init(table: RecordTable, part: RecordPart, starts: [RecordIndex]) {
     self.table = table
     self.part = part
+    self.starts = starts
+    window = part == .metadata ? RecordQuery.window : RecordQuery.windowOfValues
   }
 
   /// The record at `index`, if in the batch, and whether it may come after it. Earlier rows are passed for good.
@@ -61,13 +67,46 @@ struct RecordScan {
       row += 1
     }
     // Nothing follows a batch that is not full.
-    return (nil, batch.count == RecordQuery.batch)
+    return (nil, batch.count == ExpectedRows.batch)
   }
 
-  mutating func came(_ answer: PostgresResult) { (next, isAsked) = (answer, false) }
+  /// Where the batches begin that are to be requested now.
+  ///
+  /// - Parameter index: the record that is wanted; nil after a batch was taken.
+  mutating func toAsk(from index: [UInt8]?) throws(StoreError) -> [[UInt8]] {
+    guard pending == 0, next == nil else { return [] }
+    var all: [[UInt8]] = []
+    if !starts.isEmpty {
+      // A record behind its batch: rows were added, or the server sent others.
+      if let index, begun > 0 { all.append(index) }
+      let ahead = starts[begun...].prefix(window)
+      begun += ahead.count
+      all += ahead.map(\.bytes)
+    } else if let index {
+      all = [index]
+    } else if let batch, batch.count == ExpectedRows.batch {
+      all = [[UInt8](try batch.bytes(batch.count - 1, 0)) + [0]]
+    }
+    pending = all.count
+    return all
+  }
 
-  mutating func turnToNext() -> PostgresResult? {
-    (batch, row, next) = (next, 0, nil)
-    return batch
+  /// Goes on in a batch that came; nil for one that was put aside.
+  mutating func turn(to answer: PostgresResult?) {
+    if answer != nil { pending -= 1 }
+    (batch, row, next) = (answer ?? next, 0, nil)
+  }
+
+  var hasNext: Bool { next != nil }
+
+  /// The number of known batches that may come before a record.
+  var mostAhead: Int { starts.count - begun + pending }
+
+  /// Puts aside the first batch that comes before another question's answer. Others are requested again, now one by one: all
+  /// of them would take too much memory.
+  mutating func putAside(_ answer: PostgresResult) {
+    pending -= 1
+    if next == nil { next = answer } else { begun -= 1 }
+    window = 1
   }
 }

@@ -1,6 +1,8 @@
 public import CofferPlatform
 internal import CofferVaultFormat
 internal import CofferVaultRows
+internal import Glibc
+internal import Synchronization
 
 /// A locked vault, found sound as far as possible without a key. It hands out nothing.
 public struct LockedVault: Sendable {
@@ -14,6 +16,8 @@ public struct LockedVault: Sendable {
   public let slots: [SlotSummary]
   /// What unlocking compares the vault with.
   public var options: VaultOptions
+  /// The connection to a server, for the first unlocking.
+  private let connection: Connection?
 
   /// Opens the vault at `place` without changing it.
   ///
@@ -28,18 +32,33 @@ public struct LockedVault: Sendable {
   ) throws(StoreError) -> LockedVault {
     let database: any VaultRows
     do throws(StoreError) { database = try place.rowsToRead() } catch { throw options.missing(place, error) }
+    try database.expect(.header)
     let header = try database.read { () throws(StoreError) in try StoredParts.readHeader(database).header }
-    let vault = LockedVault(database.place, header, options)
+    let vault = LockedVault(database.place, header, options, database.isRemote ? Connection(database) : nil)
     try options.check(vault.id, at: vault.place)
     return vault
   }
 
-  init(_ place: VaultPlace, _ header: VaultHeader, _ options: VaultOptions) {
+  private init(_ place: VaultPlace, _ header: VaultHeader, _ options: VaultOptions, _ connection: Connection?) {
     self.place = place
     self.options = options
+    self.connection = connection
     id = VaultID(bytes: header.vault.bytes)
     formatVersion = Int(header.format)
     slots = header.slots.map(\.summary)
+  }
+
+  init(_ place: VaultPlace, _ header: VaultHeader, _ options: VaultOptions) { self.init(place, header, options, nil) }
+
+  /// Making one costs several round trips.
+  private final class Connection: Sendable {
+    private let rows: Mutex<(any VaultRows)?>
+    private let process = getpid()
+
+    init(_ rows: sending any VaultRows) { self.rows = Mutex(rows) }
+
+    /// Nil after the first time, and in a forked child, which shares the socket with its parent.
+    func take() -> sending (any VaultRows)? { process == getpid() ? rows.withLock { $0.take() } : nil }
   }
 
   /// Unlocks with the first slot that `credentials` open. Blocks for Argon2id (about 0.3 s) if it tries a passphrase.
@@ -48,7 +67,7 @@ public struct LockedVault: Sendable {
   ///   options `.rolledBack`, `.forked`, `.replaced`, `.unproven` (a recipient's first sight of the vault without an
   ///   expected id); and the errors of ``open(_:options:)``.
   public func unlock(with credentials: consuming Credentials) throws(StoreError) -> UnlockedVault {
-    UnlockedVault(try OpenVault.unlock(place, with: credentials, options: options))
+    UnlockedVault(try OpenVault.unlock(place, over: connection?.take(), with: credentials, options: options))
   }
 
   /// Unlocks the vault although this machine's pin rejects it, and expects it in this state from now on. For a deliberate

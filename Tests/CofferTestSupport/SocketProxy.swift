@@ -13,7 +13,8 @@ public final class SocketProxy: Sendable {
   private struct Plan { var left: Int?; var isUp = true }
   private let plan = Mutex(Plan())
   private let held = Mutex<UInt32>(0)
-  private let counted = Mutex((up: 0, down: 0))
+  private let counted = Mutex(Counted())
+  private struct Counted { var up = 0, down = 0, syncs = 0, clients: Set<Int32> = [] }
 
   /// Listens in `folder` before the socket of the number `target`.
   public init(_ folder: String, target: Int) throws {
@@ -46,11 +47,21 @@ public final class SocketProxy: Sendable {
   /// Whether the wire was cut, or none was planned.
   public var isCut: Bool { plan.withLock { $0.left == nil } }
 
-  /// Bytes up and down since the last call.
-  public func count() -> (up: Int, down: Int) {
-    counted.withLock { counted in
-      defer { counted = (0, 0) }
-      return counted
+  /// Bytes up and down since the last call, and the clients' `Sync` messages, each the end of statements sent at once. Counts
+  /// all that they sent before.
+  public func count() -> (up: Int, down: Int, syncs: Int) {
+    while true {
+      let found = counted.withLock { counted -> (up: Int, down: Int, syncs: Int)? in
+        let isRead = counted.clients.allSatisfy { client in
+          var waiting: Int32 = 0
+          return ioctl(client, UInt(FIONREAD), &waiting) != 0 || waiting == 0
+        }
+        guard isRead else { return nil }
+        defer { (counted.up, counted.down, counted.syncs) = (0, 0, 0) }
+        return (counted.up, counted.down, counted.syncs)
+      }
+      if let found { return found }
+      sched_yield()
     }
   }
 
@@ -61,11 +72,13 @@ public final class SocketProxy: Sendable {
       close(server)
       return
     }
+    counted.withLock { _ = $0.clients.insert(client) }
     let ended = Ended()
     for (from, to, up) in [(client, server, true), (server, client, false)] {
       Thread.detachNewThread { [self] in
         pump(from, to, up)
         guard ended.count.add(1, ordering: .acquiringAndReleasing).newValue == 2 else { return }
+        counted.withLock { _ = $0.clients.remove(client) }
         close(from)
         close(to)
       }
@@ -76,10 +89,24 @@ public final class SocketProxy: Sendable {
 
   private func pump(_ from: Int32, _ to: Int32, _ up: Bool) {
     var bytes = [UInt8](repeating: 0, count: 65_536)
+    // The first message has no letter.
+    var unread: [UInt8] = [0]
     while true {
-      let got = read(from, &bytes, bytes.count)
+      var waiting = pollfd(fd: from, events: Int16(POLLIN), revents: 0)
+      poll(&waiting, 1, -1)
+      var got = 0
+      counted.withLock { counted in
+        got = read(from, &bytes, bytes.count)
+        guard got > 0 else { return }
+        if up { (counted.up, unread) = (counted.up + got, unread + bytes[..<got]) } else { counted.down += got }
+        while up, unread.count > 4 {
+          let size = unread[1..<5].reduce(0) { $0 << 8 | Int($1) } + 1
+          guard unread.count >= size else { return }
+          counted.syncs += unread[0] == UInt8(ascii: "S") ? 1 : 0
+          unread.removeFirst(size)
+        }
+      }
       guard got > 0 else { break }
-      counted.withLock { if up { $0.up += got } else { $0.down += got } }
       let allowed = plan.withLock { plan -> Int in
         guard plan.isUp == up, let left = plan.left else { return got }
         plan.left = left > got ? left - got : nil

@@ -83,7 +83,7 @@ public final class PostgresDefaults: LayeredStore {
     }
     // A place of a known scheme is shown in errors, and a program that opens settings here opens the vault beside them.
     PostgresVaults.use()
-    let session = PostgresSession(try PostgresPlace(url), patience: nil, away: nil)
+    let session = PostgresSession(try PostgresPlace(url), patience: nil, away: nil, most: PostgresLink.mostPlainReceived)
     _ = try session.open()
     let table = PlainTable(schema: session.place.schema, domain: domain, place: url)
     try make(table, session)

@@ -192,6 +192,16 @@ final class PostgresConnection {
     return found.rows
   }
 
+  /// Waits for the next wanted rows of a queue that was sent.
+  ///
+  /// - Throws: the error of the first failed statement, which ``answers(doing:until:)`` throws again.
+  func nextAnswer(doing: String, until deadline: ContinuousClock.Instant) throws(StoreError) -> PostgresResult {
+    while taken.rows.isEmpty, taken.failure == nil, !queue.isEmpty { try take(1, doing, until: deadline) }
+    if let failure = taken.failure { throw failure }
+    guard !taken.rows.isEmpty else { throw link.lost(doing) }
+    return taken.rows.removeFirst()
+  }
+
   private func take(_ count: Int, _ doing: String, until deadline: ContinuousClock.Instant) throws(StoreError) {
     link.beginCounting()
     let first = queue.prefix(count)

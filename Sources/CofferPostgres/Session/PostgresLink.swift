@@ -14,8 +14,12 @@ final class PostgresLink {
   private(set) var wasLate = false
   /// Bytes received since the last reset, and bytes in the socket at libpq's last read.
   private var received = 0, waiting = 0
-  /// The most bytes of answers to one queue: about four times 256 records with a value and a description of 64 KiB each.
-  static let mostReceived = 128 << 20
+  /// The most bytes of answers to one queue, or of a batch of records: 256 with the longest descriptions, and a value of
+  /// 8 KiB each, take 20 MiB. A reader holds up to three.
+  static let mostReceived = 21 << 20
+  /// The same for plain values, many of which are read at once.
+  static let mostPlainReceived = 128 << 20
+  private let most: Int
 
   /// Connects, and sets it to pipeline mode.
   ///
@@ -24,12 +28,13 @@ final class PostgresLink {
   ///   - options: defaults for keywords that `connection` does not set.
   ///   - overriding: keywords that override those of `connection`.
   ///   - away: the cure if the server cannot be reached.
+  ///   - most: the most bytes of answers at once.
   init(
     _ connection: String, place: VaultPlace, options: [(String, String)], overriding: [(String, String)],
-    away: StoreError.Remedy?, until deadline: ContinuousClock.Instant
+    away: StoreError.Remedy?, most: Int, until deadline: ContinuousClock.Instant
   ) throws(StoreError) {
     handle = try PostgresHandle.begin(connection, place, options, overriding: overriding)
-    (self.place, self.away) = (place, away)
+    (self.place, self.away, self.most) = (place, away, most)
     try enter(until: deadline)
     let library = handle.library
     guard library.set_nonblocking(handle.pointer, 1) == 0, library.enter_pipeline(handle.pointer) == 1 else {
@@ -82,7 +87,7 @@ final class PostgresLink {
   private func wait(for events: Int16, until deadline: ContinuousClock.Instant) throws(StoreError) -> Bool {
     // libpq reads up to 8 KiB at a time, regardless of later bytes.
     if waiting > 0 { received += max(waiting - unread, min(waiting, 8192)) }
-    guard received <= Self.mostReceived else {
+    guard received <= most else {
       isLost = true
       throw StoreError(
         .damaged, "the server sent more than any answer has", place: place.description,

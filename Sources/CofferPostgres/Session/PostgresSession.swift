@@ -7,6 +7,7 @@ final class PostgresSession {
   let patience: Duration
   /// The cure for an unreachable server: a vault may have a mirror, settings have none.
   private let away: StoreError.Remedy?
+  private let mostReceived: Int
   private var connection: PostgresConnection?
   /// The server's facts at the last contact.
   private(set) var facts = Facts()
@@ -31,8 +32,8 @@ final class PostgresSession {
     var database: [[UInt8]] = []
   }
 
-  init(_ place: PostgresPlace, patience: Int32?, away: StoreError.Remedy? = .readMirror) {
-    self.place = place
+  init(_ place: PostgresPlace, patience: Int32?, away: StoreError.Remedy? = .readMirror, most: Int = PostgresLink.mostReceived) {
+    (self.place, mostReceived) = (place, most)
     self.away = away
     self.patience = patience.map { .milliseconds(Int64($0)) } ?? place.patience
   }
@@ -75,7 +76,7 @@ final class PostgresSession {
     for host in hosts.isEmpty ? [[]] : hosts {
       do throws(StoreError) {
         return try PostgresLink(
-          place.connection, place: VaultPlace(place.url), options: options, overriding: host, away: away,
+          place.connection, place: VaultPlace(place.url), options: options, overriding: host, away: away, most: mostReceived,
           until: .now + max(patience, .seconds(2)))
       } catch {
         guard hosts.count > 1, error.kind == .unreachable || error.kind == .busy else { throw error }

@@ -18,18 +18,20 @@ struct ItemIndex {
 
   /// Reads the changes of at most `most` buckets; true once the index is complete. Called within a read transaction.
   mutating func update(_ items: ItemTable, most: Int = .max) throws(StoreError) -> Bool {
-    var left = most
-    for bucket in RecordTable.present.buckets where digests[bucket] != items.view.tree.digests[bucket] {
-      guard left > 0 else { return false }
-      left -= 1
-      try read(bucket, items)
-      guard size <= Self.mostBytes else {
-        self = ItemIndex()
-        isTooLarge = true
-        return true
+    let tree = items.view.tree
+    let changed = RecordTable.present.buckets.filter { digests[$0] != tree.digests[$0] }
+    let (now, filled) = (changed.prefix(most), Set(tree.filled(.present)))
+    // A server is asked for all of them at once.
+    try items.view.scanning(.present, .metadata, in: now.filter(filled.contains)) { () throws(StoreError) in
+      for bucket in now where !isTooLarge {
+        try read(bucket, items)
+        if size > Self.mostBytes {
+          self = ItemIndex()
+          isTooLarge = true
+        }
       }
     }
-    return true
+    return isTooLarge || now.count == changed.count
   }
 
   private mutating func read(_ bucket: Int, _ items: ItemTable) throws(StoreError) {
@@ -123,8 +125,9 @@ extension ItemTable {
     let matcher = ItemMatcher(query)
     // Each row is read once, in the order of the file.
     try view.database.working(.scanning) { () throws(StoreError) in
-      try view.scanning(.present, .metadata) { () throws(StoreError) in
-        for bucket in view.tree.filled(.present) {
+      let buckets = view.tree.filled(.present)
+      try view.scanning(.present, .metadata, in: buckets) { () throws(StoreError) in
+        for bucket in buckets {
           try forEachDescription(in: bucket, ofFields: query.ofFields) { (raw) throws(StoreError) in
             if matcher.matches(DescriptionParts(raw)) { try body(raw) }
           }

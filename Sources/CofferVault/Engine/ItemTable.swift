@@ -87,8 +87,9 @@ struct ItemTable {
 
   func list(service: String?, withFields: Bool = false) throws(StoreError) -> [VaultItem] {
     var items: [VaultItem] = []
-    try view.scanning(.present, .metadata) { () throws(StoreError) in
-      for bucket in view.tree.filled(.present) {
+    let buckets = view.tree.filled(.present)
+    try view.scanning(.present, .metadata, in: buckets) { () throws(StoreError) in
+      for bucket in buckets {
         for entry in try view.list(of: bucket).entries {
           let meta = try view.openMeta(entry.index, entry.id)
           guard meta.isItem || (withFields && meta.kind == .present), !hides(meta.service) else { continue }

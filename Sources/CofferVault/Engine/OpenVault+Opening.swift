@@ -65,15 +65,17 @@ extension OpenVault {
   ///
   /// Holds no transaction while Argon2id runs. If another process rotates the key meanwhile, the slot follows by its kept
   /// secret.
+  ///
+  /// - Parameter rows: those of the place, if they are open.
   static func unlock(
-    _ place: VaultPlace, with credentials: consuming Credentials, options: VaultOptions = .withoutPins,
-    trust: Trust = .everyAnchor,
+    _ place: VaultPlace, over rows: sending (any VaultRows)? = nil, with credentials: consuming Credentials,
+    options: VaultOptions = .withoutPins, trust: Trust = .everyAnchor,
     clock: @escaping @Sendable () -> Date = { Date() }
   ) throws(StoreError) -> sending OpenVault {
     let mirror = if place.isMirror, let pins = options.pins { try PinWatch(pins, ofMirrorAt: place) } else { PinWatch?.none }
+    let database = if let rows { rows } else { try place.rowsToRead(isBrief: options.isBrief) }
     return try unlock(
-      over: place.rowsToRead(isBrief: options.isBrief), with: credentials, options: options, trust: trust, mirror: mirror,
-      clock: clock)
+      over: database, with: credentials, options: options, trust: trust, mirror: mirror, clock: clock)
   }
 
   /// - Parameter mirror: nil for a vault that is no mirror.
@@ -81,6 +83,7 @@ extension OpenVault {
     over database: any VaultRows, with credentials: consuming Credentials, options: VaultOptions, trust: Trust,
     mirror: PinWatch? = nil, clock: @escaping @Sendable () -> Date = { Date() }
   ) throws(StoreError) -> OpenVault {
+    try database.expect(.header)
     let (tried, version) = try database.read { () throws(StoreError) in
       (try StoredParts.readHeader(database), try database.dataVersion())
     }
@@ -97,6 +100,7 @@ extension OpenVault {
       try requireKnown(slot?.kind, invitations, pins, options, trust, place: database.place)
     }
     if trust.asksPin { try pins?.read() }
+    try database.expect(.digests)
     let vault = try database.read { () throws(StoreError) in
       // The header is unchanged if nobody has committed since.
       let (header, digest) = try database.dataVersion() == version ? tried : StoredParts.readHeader(database)

@@ -83,7 +83,7 @@ struct Rotation {
     var scanned: RecordTable?
     for (done, (table, entry)) in entries.enumerated() {
       if scanned != table {
-        try view.database.expect(.records(table, .all))
+        try view.database.expect(.records(table, .all, starts: []))
         scanned = table
       }
       let moved: BucketEntry, current: RecordAddress?

@@ -34,8 +34,9 @@ struct Verification {
     var (done, counts) = (0, RecordCounts.none)
     var fields: [RecordIndex: Int] = [:]
     for table in RecordTable.allCases {
-      try view.scanning(table, .all) { () throws(StoreError) in
-        for bucket in view.tree.filled(table) {
+      let buckets = view.tree.filled(table)
+      try view.scanning(table, .all, in: buckets) { () throws(StoreError) in
+        for bucket in buckets {
           for entry in try view.list(of: bucket).entries {
             try view.withRow(entry.index, entry.id, in: table, .all) { (row) throws(StoreError) in
               guard let meta = try view.checked({ () throws(FormatError) in try row.authenticatedMeta(view.keys) }) else {

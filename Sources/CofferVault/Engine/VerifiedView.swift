@@ -228,11 +228,22 @@ final class VerifiedView {
     return all
   }
 
-  /// - Parameter body: looks up most records of `table` in order.
+  /// - Parameter body: looks up most records of `buckets` in order, and changes nothing.
   func scanning<Result>(
-    _ table: RecordTable, _ part: RecordPart, _ body: () throws(StoreError) -> Result
+    _ table: RecordTable, _ part: RecordPart, in buckets: [Int], _ body: () throws(StoreError) -> Result
   ) throws(StoreError) -> Result {
-    try database.expect(.records(table, part))
+    guard database.isRemote else { return try body() }
+    if buckets.count(where: { lists[$0] == nil }) > 1 {
+      try database.expect(.lists(table, most: Int(clamping: state.counts.records)))
+    }
+    var (starts, count) = ([RecordIndex](), 0)
+    for bucket in buckets {
+      for entry in try list(of: bucket).entries {
+        if count % ExpectedRows.batch == 0 { starts.append(entry.index) }
+        count += 1
+      }
+    }
+    try database.expect(.records(table, part, starts: starts))
     let result = try body()
     try database.expect(.single)
     return result

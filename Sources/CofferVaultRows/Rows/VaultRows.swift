@@ -186,13 +186,22 @@ package struct OutcomeColumns: Sendable {
 }
 
 package enum ExpectedRows: Sendable {
+  /// Records per question to a server.
+  package static let batch = 256
+
   /// The lists of all buckets of a table, with at most `most` entries.
   case lists(RecordTable, most: Int)
   /// Ascending by index.
-  case records(RecordTable, RecordPart)
+  ///
+  /// - Parameter starts: the indices of every ``batch``-th of them, if no change comes between; else none.
+  case records(RecordTable, RecordPart, starts: [RecordIndex])
   /// In the next transaction, the current record at an index, and perhaps its bucket's list. After commits by others, also
   /// at most `most` log rows from `first` on.
   case item([UInt8], list: Bool, log: (first: UInt64, most: Int))
+  /// In the next transaction, the header.
+  case header
+  /// In the next transaction, all digests.
+  case digests
   case single
 }
 
