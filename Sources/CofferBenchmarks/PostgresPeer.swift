@@ -10,11 +10,12 @@ final class PostgresPeer {
 
   struct PeerFailed: Error { let doing: String }
 
-  init(_ folder: String, valueBytes: Int = 448) throws {
+  init(_ folder: String, port: Int32? = nil, valueBytes: Int = 448) throws {
     var reason: UnsafePointer<CChar>?
     guard let table = coffer_libpq_load(&reason) else { throw PeerFailed(doing: "load libpq") }
     library = table.pointee
-    let words = ["host": folder, "user": "coffer", "dbname": "postgres"]
+    var words = ["host": folder, "user": "coffer", "dbname": "postgres"]
+    words["port"] = port.map { String($0) }
     let names = words.keys.map { strdup($0) } + [nil], values = words.values.map { strdup($0) } + [nil]
     defer { for text in names + values { free(text) } }
     guard let made = library.connect(names.map { UnsafePointer($0) }, values.map { UnsafePointer($0) }, 0) else {

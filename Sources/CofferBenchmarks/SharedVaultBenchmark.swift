@@ -13,7 +13,7 @@ struct SharedVaultBenchmark {
   private static let machines = 8
   private static let seconds = 4
 
-  let folder: String, server: String
+  let folder: String, server: String, port: Int32
   let key: SecretForm
   let value: SecretForm
   let peer: PostgresPeer
@@ -37,12 +37,13 @@ struct SharedVaultBenchmark {
       "-c port=\(port) -c listen_addresses=127.0.0.1 -c unix_socket_directories=\(home) -c unix_socket_permissions=0777 -c "
       + "max_connections=200"
     try Shell.run("cd /; \(user)\(binaries)/pg_ctl start -w -D \(home)/data -l \(home)/log -o '\(options)'")
-    let benchmark = try SharedVaultBenchmark(folder: folder, server: home)
+    let benchmark = try SharedVaultBenchmark(folder: folder, server: home, port: port)
     try benchmark.durableSets("set", at: home, "by its socket", 1.5)
     try benchmark.durableSets("tcp", at: "127.0.0.1", "by TCP", 1.9)
     let opened = try benchmark.filled()
     try benchmark.events(opened)
     try benchmark.whole(opened)
+    for milliseconds in [20.0, 200] { try benchmark.far(milliseconds) }
     try benchmark.writers(binaries)
     try benchmark.reads(opened)
   }
@@ -53,23 +54,24 @@ struct SharedVaultBenchmark {
     return versions.map { "\(root)/\($0)/bin" }.first { access("\($0)/initdb", X_OK) == 0 && access("\($0)/pgbench", X_OK) == 0 }
   }()
 
-  private init(folder: String, server: String) throws {
-    (self.folder, self.server) = (folder, server)
+  private init(folder: String, server: String, port: Int32) throws {
+    (self.folder, self.server, self.port) = (folder, server, port)
     key = SecretForm(try KeyFile.generate())
     value = SecretForm(try SecretBytes.random(64))
     peer = try PostgresPeer(server)
     try peer.fill(Self.items)
   }
 
-  private func place(_ name: String, at host: String? = nil) -> VaultPlace {
-    VaultPlace("postgresql://coffer@\((host ?? server).replacingOccurrences(of: "/", with: "%2F"))/postgres#\(name)")
+  private func place(_ name: String, at host: String? = nil, port: Int32? = nil) -> VaultPlace {
+    let host = (host ?? server).replacingOccurrences(of: "/", with: "%2F")
+    return VaultPlace("postgresql://coffer@\(host):\(port ?? self.port)/postgres#\(name)")
   }
   private func credentials() throws -> Credentials { Credentials(keyFile: try key.bytes.duplicate()) }
   private func create(_ name: String) throws {
     _ = try UnlockedVault.create(at: place(name), with: credentials(), options: .withoutPins)
   }
-  private func unlock(_ name: String, at host: String? = nil) throws -> UnlockedVault {
-    try LockedVault.open(place(name, at: host), options: .withoutPins).unlock(with: credentials())
+  private func unlock(_ name: String, at host: String? = nil, port: Int32? = nil) throws -> UnlockedVault {
+    try LockedVault.open(place(name, at: host, port: port), options: .withoutPins).unlock(with: credentials())
   }
   private static func name(_ number: Int) throws -> ItemName { try ItemName(service: "bench", account: "item \(number)") }
 
@@ -165,6 +167,33 @@ struct SharedVaultBenchmark {
       [
         Contender(name: "coffer, rotate", count: 1, goals: [.times(2)]) { _ in try opened.vault.rotate() },
         Contender(name: "libpq, all rows rewritten in one transaction", count: 1) { _ in try peer.rewrite(Self.items) },
+      ])
+  }
+
+  /// Calls to a server far away, against one `SELECT` there: the ratio is the number of round trips. A first call of an open
+  /// vault knows no lists.
+  private func far(_ milliseconds: Double) throws {
+    let proxy = try FarServer(server, server: port, milliseconds: milliseconds), peer = try PostgresPeer(server, port: proxy.port)
+    let rounds = milliseconds > 100 ? 3 : 7
+    var new = try (0..<4 * (rounds + 1)).map { _ in OpenedVault(try unlock("many", port: proxy.port)) }
+    let one = try Self.name(7), known = new[0]
+    func first(_ name: String, _ goal: Double? = nil, _ body: @escaping (borrowing UnlockedVault) throws -> Void) -> Contender {
+      // Half a round trip for the work.
+      Contender(name: name, count: 1, goals: goal.map { [.times($0 + 0.5)] } ?? []) { _ in try body(new.removeLast().vault) }
+    }
+    try Measure.table(
+      "\(Self.items) items on a server, a round trip of \(Int(milliseconds)) ms", rounds: rounds, clock: .wall,
+      [
+        Contender(name: "open and unlock", count: 1, goals: [.times(5.5)]) { _ in _ = try unlock("many", port: proxy.port) },
+        first("get", 2) { _ = try $0.get(one) },
+        Contender(name: "get again", count: 1, goals: [.times(2.5)]) { _ in _ = try known.vault.get(one) },
+        Contender(name: "set", count: 1, goals: [.times(3.5)]) { _ in try known.vault.set(value, for: one) },
+        Contender(name: "status", count: 1, goals: [.times(3.5)]) { _ in _ = try known.vault.status() },
+        first("list", 3) { _ = try $0.list() },
+        first("find", 3) { _ = try $0.find(ItemQuery(service: "bench")) },
+        Contender(name: "libpq, all rows read", count: 1) { _ in use(try peer.readAll()) },
+        first("verify") { _ = try $0.verify() },
+        Contender(name: "libpq, one SELECT", count: 1) { _ in try peer.get(7) },
       ])
   }
 
