@@ -1,10 +1,10 @@
 /// Limits of Coffer's size and entanglement. A change that needs more raises a figure here, in its own commit.
 enum Budget {
   // Lines of .swift, .c and .h; code lines are neither blank nor only a comment.
-  static let sourceLines = 97_300
-  static let codeLines = 74_850
-  static let testLines = 86_400
-  static let largestTarget = 20_700
+  static let sourceLines = 98_700
+  static let codeLines = 76_000
+  static let testLines = 87_600
+  static let largestTarget = 20_900
   /// The code that keeps a thief from learning anything and detects edits.
   static let trustedCoreLines = 8_000
   static let trustedCore = [
@@ -21,10 +21,10 @@ enum Budget {
   static let decidingStoreRequirements = 3
   static let layeredStoreRequirements = 4
 
-  static let trackedFiles = 2_320
-  static let commentWords = 174_700
+  static let trackedFiles = 2_340
+  static let commentWords = 177_000
   /// Clauses in the comments of Sources that begin with what, who or whoever.
   static let clauses = 40
   static let linesOver130 = 2
-  static let markdownWords = 71_150
+  static let markdownWords = 71_900
 }
