@@ -12,7 +12,11 @@ extension PostgresServer {
         AND pid NOT IN (SELECT active_pid FROM pg_replication_slots WHERE slot_type = 'logical' AND active_pid IS NOT NULL)),
       CASE WHEN current_setting('synchronous_standby_names') = '' THEN 0::bigint
         ELSE (SELECT count(*) FROM pg_stat_replication WHERE coalesce(sync_state, 'sync') IN ('sync', 'quorum')) END,
-      (extract(epoch FROM clock_timestamp()) * 1000)::bigint
+      (extract(epoch FROM clock_timestamp()) * 1000)::bigint,
+      (SELECT count(*) FROM pg_class c, aclexplode(c.relacl) a WHERE c.relnamespace = n.oid AND a.grantee = 0),
+      (SELECT count(*) FROM pg_class c WHERE c.relnamespace = n.oid AND c.relkind = 'r'
+        AND has_table_privilege(c.oid, 'INSERT, UPDATE, DELETE'))
+      FROM (SELECT 1) one LEFT JOIN pg_namespace n ON n.nspname = $1
     """
 
   /// The most schemas of copies; further ones are not listed.
@@ -24,7 +28,7 @@ extension PostgresServer {
     defer { session.close() }
     // The server's clock was read between the question and the answer.
     let asked = Self.now()
-    try connection.ask(Self.question, until: session.deadline)
+    try connection.ask(Self.question, [.text(session.place.schema)], until: session.deadline)
     let facts = try connection.answers(doing: "ask the server about itself", until: session.deadline)
     let answered = Self.now()
     try connection.ask(
@@ -34,7 +38,7 @@ extension PostgresServer {
     guard let row = facts.first, row.count == 1, let names = names.first else {
       throw StoreError(.damaged, "the server sent an unexpected answer", place: url, cure: "check what is at that address")
     }
-    try row.check([UInt32](repeating: PostgresResult.bigint, count: 5))
+    try row.check([UInt32](repeating: PostgresResult.bigint, count: 7))
     var report = ServerReport()
     let parameters = connection.parameters
     report.isThisMachine = connection.host.hasPrefix("/") || (connection.host == "localhost" && parameters["hostaddr"] == nil)
@@ -46,6 +50,8 @@ extension PostgresServer {
     report.allowsEarly = session.place.allowsAsynchronousCommit
     report.standbys = Int(try row.number(0, 2))
     report.awaitedStandbys = Int(try row.number(0, 3))
+    report.isOpenToAll = try row.number(0, 5) > 0
+    report.mayWriteSome = try row.number(0, 6) > 0
     let clock = Double(try row.number(0, 4)) / 1000
     report.clockAhead = clock > answered ? clock - answered : clock < asked ? clock - asked : 0
     let head = url.prefix { $0 != "#" }

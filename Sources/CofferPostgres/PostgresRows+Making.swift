@@ -3,9 +3,11 @@ internal import CofferVaultRows
 
 extension PostgresRows {
   /// Makes the tables and, by `fill`, their first rows in one transaction.
-  func make(_ fill: (any VaultRows) throws(StoreError) -> Void) throws(StoreError) {
+  func make(granting roles: [ServerRole], _ fill: (any VaultRows) throws(StoreError) -> Void) throws(StoreError) {
     _ = try session.open()
-    let statements = PostgresSchema.statements(schema, makesSchema: !session.facts.hasSchema)
+    let statements =
+      PostgresSchema.statements(schema, makesSchema: !session.facts.hasSchema)
+      + roles.flatMap { PostgresSchema.grants(schema, to: $0) }
     let connection: PostgresConnection
     do throws(StoreError) { connection = try session.makeTables(statements, "make the vault's tables") } catch {
       throw error.isOfSomethingThere ? PostgresServer.taken(session.place.url) : error

@@ -17,6 +17,7 @@ extension PostgresRows {
       transaction?.records = RecordScan(table: table, part: part, starts: starts)
     case .item(let index, let needsList, let log):
       announced = .item(.init(index: index, needsList: needsList, log: (Int64(clamping: log.first), log.most)))
+    case .others(let first, let most): announced = .others((Int64(clamping: first), most))
     case .header: announced = .header
     case .digests: announced = .digests
     case .single: try reader.endScan()

@@ -38,6 +38,14 @@ final class PostgresRows: ServerRows {
   var isUnwritableFile: Bool { false }
   var canRemoveOldBytes: Bool { false }
   var isRemote: Bool { true }
+
+  func isStandby() -> Bool {
+    guard session.facts.isStandby else { return false }
+    // It may have been promoted since.
+    session.close()
+    return true
+  }
+
   var logRows: any LogRows { PostgresLog(rows: self) }
   var outcomeRows: any OutcomeRows { PostgresOutcomes(rows: self) }
 
@@ -86,7 +94,7 @@ final class PostgresRows: ServerRows {
     let (known, followsOthers) = (known, othersWrite > 0)
     let begun = try session.begin { [session] (connection) throws(StoreError) in
       writing
-        ? try .writing(connection, session, ahead, followsOthers: followsOthers, half: half)
+        ? try .writing(connection, session, ahead, known: known, followsOthers: followsOthers, half: half)
         : try PostgresTransaction.reading(connection, session, ahead, known: known)
     }
     transaction = begun
@@ -294,6 +302,12 @@ final class PostgresRows: ServerRows {
 
 extension SingleTable {
   func question(_ schema: String) -> String { "SELECT \(bytes) FROM \(schema).\(rawValue) WHERE id = \(id) LIMIT 1" }
+
+  /// The header, if the state is not $1.
+  static func changedHeader(_ schema: String) -> String {
+    "SELECT \(header.bytes) FROM \(schema).header WHERE id = 1 "
+      + "AND NOT EXISTS (SELECT 1 FROM \(schema).state WHERE id = 1 AND bytes = $1) LIMIT 1"
+  }
 
   var bytes: String {
     PostgresSchema.cut("bytes", (self == .state ? RowLimits.stateBytes : RowLimits.headerBytes).upperBound)

@@ -40,7 +40,7 @@ struct PostgresServer: VaultServer {
 
   func openToReplace(_ url: String) throws(StoreError) -> any ServerRows { try rows(url, nil) }
 
-  private func rows(_ url: String, _ patience: Int32?) throws(StoreError) -> sending PostgresRows {
+  func rows(_ url: String, _ patience: Int32?) throws(StoreError) -> sending PostgresRows {
     let session = PostgresSession(try PostgresPlace(url), patience: patience)
     _ = try session.open()
     guard session.facts.hasVault else {
@@ -73,12 +73,15 @@ struct PostgresServer: VaultServer {
     return VaultPlace(found: url, scheme: "postgresql", names: named.all)
   }
 
-  func create(_ url: String, fill: (any VaultRows) throws(StoreError) -> Void) throws(StoreError) -> sending any VaultRows {
+  func create(
+    _ url: String, granting roles: [ServerRole], fill: (any VaultRows) throws(StoreError) -> Void
+  ) throws(StoreError) -> sending any VaultRows {
     let session = PostgresSession(try PostgresPlace(url), patience: nil)
     _ = try session.open()
     guard !session.facts.hasVault else { throw Self.taken(url) }
+    try Self.check(roles, session)
     let rows = PostgresRows(session)
-    do throws(StoreError) { try rows.make(fill) } catch {
+    do throws(StoreError) { try rows.make(granting: roles, fill) } catch {
       guard error.kind == .outcomeUnknown, rows.hasLostCommit else { throw error }
       try LostAnswer(error, of: "the vault", at: url).settle { () throws(StoreError) in try rows.isMade() }
     }

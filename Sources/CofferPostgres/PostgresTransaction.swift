@@ -9,15 +9,18 @@ final class PostgresTransaction {
   /// The questions at its beginning, besides that for the state.
   enum Beginning {
     case item(Item)
+    case others(LogPart)
     case header
     case digests
   }
 
+  /// Log rows with others' changes.
+  typealias LogPart = (first: Int64, most: Int)
+
   struct Item {
     let index: [UInt8]
     let needsList: Bool
-    /// Log rows with others' changes.
-    let log: (first: Int64, most: Int)
+    let log: LogPart
   }
 
   let connection: PostgresConnection
@@ -29,6 +32,8 @@ final class PostgresTransaction {
   /// Whether it was one answered statement: no transaction is open at the server.
   private(set) var isAnswered = false
   private(set) var state: [UInt8]?
+  /// The last state seen before.
+  private let known: [UInt8]?
   private(set) var hasPut = false
   /// Lists and records read ahead.
   var lists: [RecordTable: ListScan] = [:]
@@ -39,8 +44,12 @@ final class PostgresTransaction {
   private(set) var digests: PostgresResult?
   private(set) var log: (first: Int64, most: Int, rows: PostgresResult)?
 
-  init(_ connection: PostgresConnection, _ session: PostgresSession, isWriting: Bool = true, half: PlainHalf? = nil) {
+  init(
+    _ connection: PostgresConnection, _ session: PostgresSession, known: [UInt8]? = nil, isWriting: Bool = true,
+    half: PlainHalf? = nil
+  ) {
     self.connection = connection
+    self.known = known
     self.session = session
     self.isWriting = isWriting
     self.half = half
@@ -50,9 +59,10 @@ final class PostgresTransaction {
   ///
   /// - Parameter followsOthers: whether to read the rows that show others' commits.
   static func writing(
-    _ connection: PostgresConnection, _ session: PostgresSession, _ beginning: Beginning?, followsOthers: Bool, half: PlainHalf?
+    _ connection: PostgresConnection, _ session: PostgresSession, _ beginning: Beginning?, known: [UInt8]?,
+    followsOthers: Bool, half: PlainHalf?
   ) throws(StoreError) -> PostgresTransaction {
-    let transaction = PostgresTransaction(connection, session, half: half)
+    let transaction = PostgresTransaction(connection, session, known: known, half: half)
     try connection.perform("BEGIN ISOLATION LEVEL READ COMMITTED", until: session.deadline)
     // Everywhere the plain store's lock comes before the vault's.
     try half?.begin(connection, session)
@@ -69,14 +79,12 @@ final class PostgresTransaction {
   static func reading(
     _ connection: PostgresConnection, _ session: PostgresSession, _ beginning: Beginning?, known: [UInt8]?
   ) throws(StoreError) -> PostgresTransaction {
-    let transaction = PostgresTransaction(connection, session, isWriting: false)
-    var followsOthers = false
+    let transaction = PostgresTransaction(connection, session, known: known, isWriting: false)
     if case .item(let item) = beginning, !item.needsList, let known {
       if try transaction.readAtOnce(item.index, known) { return transaction }
-      followsOthers = true
     }
     try transaction.beginSnapshot()
-    try transaction.begin(beginning, followsOthers: followsOthers)
+    try transaction.begin(beginning, followsOthers: true)
     return transaction
   }
 
@@ -98,17 +106,28 @@ final class PostgresTransaction {
     }
   }
 
+  /// What shows others' commits, if there is a state to compare with.
+  private func others(_ beginning: Beginning, _ followsOthers: Bool) -> (known: [UInt8], log: LogPart)? {
+    switch (beginning, known) {
+    case (.others(let log), let known?): (known, log)
+    case (.item(let item), let known?) where followsOthers: (known, item.log)
+    default: nil
+    }
+  }
+
   private func ask(_ beginning: Beginning, _ followsOthers: Bool) throws(StoreError) {
     let deadline = session.deadline
+    if let (known, log) = others(beginning, followsOthers) {
+      try known.span.bytes.withUnsafeBytes { (known) throws(StoreError) in
+        try connection.ask(SingleTable.changedHeader(schema), [.bytes(known)], until: deadline)
+      }
+      try connection.ask(PostgresLog.question(schema), [.number(log.first), .number(Int64(log.most))], until: deadline)
+    }
     switch beginning {
     case .header: try connection.ask(SingleTable.header.question(schema), until: deadline)
     case .digests: try connection.ask(PostgresRows.digests(schema), until: deadline)
+    case .others: break
     case .item(let item):
-      if followsOthers {
-        try connection.ask(SingleTable.header.question(schema), until: deadline)
-        try connection.ask(
-          PostgresLog.question(schema), [.number(item.log.first), .number(Int64(item.log.most))], until: deadline)
-      }
       if item.needsList || followsOthers {
         try RecordQuery.askForList(schema, bucketWith: item.index, connection, deadline)
       }
@@ -121,14 +140,16 @@ final class PostgresTransaction {
   private func take(
     _ answers: inout ArraySlice<PostgresResult>, _ beginning: Beginning, _ followsOthers: Bool
   ) throws(StoreError) {
+    if let (known, log) = others(beginning, followsOthers) {
+      let changed = answers.removeFirst()
+      if state != known { header = changed }
+      self.log = (log.first, log.most, answers.removeFirst())
+    }
     switch beginning {
     case .header: header = answers.removeFirst()
     case .digests: digests = answers.removeFirst()
+    case .others: break
     case .item(let item):
-      if followsOthers {
-        header = answers.removeFirst()
-        log = (item.log.first, item.log.most, answers.removeFirst())
-      }
       if item.needsList || followsOthers {
         lists[.present] = try ListScan(answers.removeFirst(), bucketWith: item.index, session.shown)
       }

@@ -3,10 +3,8 @@ internal import CofferVaultFormat
 internal import CofferVaultRows
 
 enum RecordQuery {
-  /// Questions for records on their way at once: a list of 8 192 items takes one round trip.
-  static let window = 32
-  /// The same with values.
-  static let windowOfValues = 4
+  /// Questions for records on their way at once: a list of 16 384 items takes one round trip.
+  static let window = 64
   /// List entries per question: 2 MiB.
   static let listBatch = 65_536
   /// Larger values are requested separately, so that a batch has at most 20 MiB with the longest descriptions.

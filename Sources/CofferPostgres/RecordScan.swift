@@ -43,7 +43,7 @@ struct RecordScan {
   private var begun = 0
   /// How many batches were requested, and have not come.
   private(set) var pending = 0
-  private var window: Int
+  private var window = RecordQuery.window
   private var batch: PostgresResult?
   /// The batch's first row not yet passed.
   private var row = 0
@@ -54,7 +54,6 @@ struct RecordScan {
     self.table = table
     self.part = part
     self.starts = starts
-    window = part == .metadata ? RecordQuery.window : RecordQuery.windowOfValues
   }
 
   /// The record at `index`, if in the batch, and whether it may come after it. Earlier rows are passed for good.

@@ -166,7 +166,7 @@ import Testing
     let shared = try vault()
     let role = shared.schema + "_reader"
     try shared.server.sql("CREATE ROLE \(role) LOGIN")
-    for sql in PostgresSchema.grants(shared.schema, readers: role, writers: "coffer") { try shared.server.sql(sql) }
+    try shared.grant(role, .reader)
     let place = VaultPlace(shared.url.replacingOccurrences(of: "coffer@", with: "\(role)@"))
     let reader = try LockedVault.open(place, options: .withoutPins).unlock(with: shared.credentials())
     #expect(try text(reader.get(name("0"))) == "new" && reader.verify().items == 12)

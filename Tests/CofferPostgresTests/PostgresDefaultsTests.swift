@@ -132,7 +132,8 @@ import Testing
     _ = try shared.create()
     try shared.server.sql("CREATE ROLE \(role) LOGIN")
     try shared.server.sql("CREATE ROLE w\(role) LOGIN")
-    for sql in PostgresSchema.grants(shared.schema, readers: role, writers: "w\(role)") { try shared.server.sql(sql) }
+    try shared.grant(role, .reader)
+    try shared.grant("w\(role)", .writer)
     let place = { (role: String) in VaultPlace(shared.url.replacing("//coffer@", with: "//\(role)@")) }
     #expect(kind { _ = try PostgresDefaults.open(domain: "app", at: place("w\(role)")) } == .denied, "who may make no tables")
     let owner = try PostgresDefaults.open(domain: "app", at: shared.place)

@@ -72,7 +72,7 @@ import Testing
   private func counted(_ shared: SharedVault) throws -> (proxy: SocketProxy, place: VaultPlace, role: String) {
     let (role, server) = (shared.schema + "_reader", shared.server)
     try server.sql("CREATE ROLE \(role) LOGIN")
-    for sql in PostgresSchema.grants(shared.schema, readers: role, writers: "coffer") { try server.sql(sql) }
+    try shared.grant(role, .reader)
     let proxy = try SocketProxy(server.folder, target: server.port)
     let url = shared.url.replacingOccurrences(of: ":\(server.port)/", with: ":\(proxy.port)/")
     return (proxy, VaultPlace(url.replacingOccurrences(of: "coffer@", with: "\(role)@")), role)

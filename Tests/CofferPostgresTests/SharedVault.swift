@@ -3,6 +3,7 @@ import CofferPlatform
 import CofferStorage
 import CofferTestSupport
 import CofferVault
+import CofferVaultRows
 import Foundation
 import SystemPackage
 import Testing
@@ -28,6 +29,10 @@ struct SharedVault {
   var place: VaultPlace { VaultPlace(url) }
   var schema: String { "coffer_\(url.drop { $0 != "#" }.dropFirst())" }
   var pins: VaultOptions { VaultOptions(pins: folder.path.appending("pins")) }
+
+  func grant(_ role: String, _ access: ServerRole.Access) throws {
+    #expect(try place.grant([ServerRole(name: role, access: access)]).isEmpty)
+  }
 
   func keepRows(_ name: String) throws {
     let copies = PostgresSchema.names.map { "CREATE TABLE \(schema)_\(name).\($0) AS SELECT * FROM \(schema).\($0)" }

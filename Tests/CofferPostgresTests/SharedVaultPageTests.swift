@@ -1,3 +1,4 @@
+import CofferVaultRows
 import Foundation
 import Testing
 
@@ -9,9 +10,9 @@ import Testing
     return try String(contentsOf: root.appending(path: path), encoding: .utf8)
   }
 
-  @Test func `the page about shared vaults has what lets readers and writers in`() throws {
+  @Test func `the page about shared vaults has what lets writers in`() throws {
     let page = try text("Sources/Coffer/Coffer.docc/SharedVault.md")
-    let grants = PostgresSchema.grants("coffer_main", readers: "readers", writers: "writers")
+    let grants = PostgresSchema.grants("coffer_main", to: try ServerRole(name: "writers", access: .writer))
     #expect(page.contains("```sql\n\(grants.joined(separator: "\n"))\n```\n"))
   }
 

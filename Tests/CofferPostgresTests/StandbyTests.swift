@@ -65,6 +65,38 @@ import Testing
     #expect(end.all == [.outcomeUnknown])
   }
 
+  @Test func `a standby that a place prefers is read, and refused as behind until it has what this machine saw`() throws {
+    let first = try DatabaseServer.make()
+    let second = try first.standby(isSynchronous: true)
+    let shared = try SharedVault(on: first)
+    let name = String(shared.url.drop { $0 != "#" }.dropFirst())
+    let a = try ItemName(service: "s", account: "a")
+    let vault = try shared.create(shared.pins)
+    try vault.set(form("1"), for: a)
+    let hosts = first.place(name, besides: second)
+    let both = VaultPlace(hosts.replacing("/postgres#", with: "/postgres?target_session_attrs=prefer-standby#"))
+    func again() throws -> UnlockedVault {
+      try LockedVault.open(both, options: shared.pins).unlock(with: shared.credentials())
+    }
+    eventually("the standby has it") { kind { _ = try again() } == nil }
+    let reader = try again()
+    #expect(try text(reader.get(a)) == "1" && reader.verify().items == 1)
+    #expect(try second.sql("SELECT count(*) FROM pg_stat_activity WHERE application_name = 'coffer'") == "1")
+    #expect(kind { try reader.set(form("x"), for: a) } == .readOnly)
+    try first.sql("ALTER SYSTEM RESET synchronous_standby_names")
+    try first.sql("SELECT pg_reload_conf()")
+    try second.sql("SELECT pg_wal_replay_pause()")
+    try eventually("nothing new comes") { try second.sql("SELECT pg_get_wal_replay_pause_state()") == "paused" }
+    try vault.set(form("2"), for: a)
+    #expect(kind { _ = try again() } == .unreachable)
+    #expect(kind { _ = try reader.verify() } == .unreachable, "also to a vault that was open, as they have one pin")
+    try second.sql("SELECT pg_wal_replay_resume()")
+    try eventually("it has caught up") { try text(again().get(a)) == "2" }
+    #expect(try text(reader.get(a)) == "2")
+    second.stop(SIGKILL)
+    #expect(try text(again().get(a)) == "2", "the primary is left")
+  }
+
   @Test(arguments: [true, false])
   func `a standby that is promoted has what was acknowledged, or is refused as rolled back where it was not waited for`(
     isSynchronous: Bool

@@ -2,6 +2,7 @@ internal import ArgumentParser
 internal import Coffer
 internal import CofferTerminal
 internal import CofferVault
+internal import CofferVaultRows
 
 struct InitCommand: Command {
   static let configuration = CommandConfiguration(
@@ -14,6 +15,8 @@ struct InitCommand: Command {
 
   @Option(help: ArgumentHelp("A label for this way to unlock.", valueName: "text")) var label: String = ""
   @Flag(help: "Also create a recovery code, and print it.") var recoveryCode = false
+  @Option(help: ArgumentHelp("Let a role of the vault's server in. May be repeated.", valueName: "role=writer|reader"))
+  var grant: [String] = []
   @OptionGroup(title: "The new secret") var new: NewSecretOptions
   @OptionGroup(title: "Secrets that exist") var existing: UnlockingOptions
   @OptionGroup var options: AnswerOptions
@@ -23,6 +26,8 @@ struct InitCommand: Command {
   func claimInput(_ context: Context) throws {
     try context.checkIsNoMirror()
     try context.checkName()
+    if !grant.isEmpty, context.places.vault.url == nil { throw ServerRole.noServer(context.places.vault) }
+    for role in grant { _ = try ServerRole.given(role) }
     try context.places.vault.checkIsFree()
     try context.checkNewFolder()
     try ExpectedVault.checkNewVault()
@@ -31,6 +36,8 @@ struct InitCommand: Command {
 
   func perform(_ context: Context) throws {
     let secrets = NewSecrets(new: new, context: context)
+    var vaultOptions = context.places.vaultOptions
+    vaultOptions.roles = try grant.map { try ServerRole.given($0) }
     let vault: UnlockedVault
     var keyFile: FirstKeyFile?, typed: Credentials?
     var wantsCode = recoveryCode
@@ -42,7 +49,7 @@ struct InitCommand: Command {
         wantsCode = try wantsCode || isCodeWanted(context)
       }
       vault = try UnlockedVault.create(
-        at: context.places.vault, with: credentials, label: label, options: context.places.vaultOptions)
+        at: context.places.vault, with: credentials, label: label, options: vaultOptions)
     } catch {
       if let made = new.newKeyFile, keyFile != nil, !NewSecrets.isNothing(at: context.places.vault, error) {
         throw Failure.of(error)?.keeping(keyFile: made) ?? error
@@ -66,6 +73,7 @@ struct InitCommand: Command {
         unlocked.map { "Vault created and unlocked for \(Moment.sentence($0.components.seconds))." }
           ?? "Vault created at \(vault.place.short). \(advice.asSentence).",
         elsewhere: "created a vault at \(vault.place); \(advice)")
+      if vault.place.url != nil, grant.isEmpty { context.note(ServerRole.advice) }
     }
     if wantsCode {
       try NewRecoveryCode.add(to: vault, label: "recovery code", isNewVault: true, context) { _ in

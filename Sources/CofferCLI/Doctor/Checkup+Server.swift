@@ -24,10 +24,21 @@ extension Checkup {
         finding(
           .warning, "the role is a superuser of the server: anyone who obtains it can change and delete everything",
           "a role with only a writer's rights, in the place's user@"))
+    } else if !report.mayWrite, report.mayWriteSome {
+      findings.append(
+        finding(
+          .problem, "the role may write to some of the vault's tables and not to all, so the vault is not written",
+          "coffer vault grant ROLE=writer by the role that created the vault"))
     } else if !report.mayWrite, case .success = found {
       findings.append(
         finding(
           .note, "the role can only read", "ask the server's administrator for a writer's rights, if you need them"))
+    }
+    if report.isOpenToAll {
+      findings.append(
+        finding(
+          .warning, "every role of the database may use tables of the vault",
+          "REVOKE ALL ON ALL TABLES IN SCHEMA coffer_NAME FROM PUBLIC, with the name after # in the place"))
     }
     if abs(report.clockAhead) > Self.clockTolerance {
       let side = report.clockAhead > 0 ? "ahead of" : "behind"

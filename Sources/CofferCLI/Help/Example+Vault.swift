@@ -89,6 +89,10 @@ extension Example {
       Example("logins, signatures and reads on this machine", "coffer vault log --uses"),
     ],
     "vault join": [Example("a vault shared with you", "coffer vault join /mnt/team/vault.sqlite --identity ~/me.identity")],
+    "vault grant": [
+      Example("let a role of the server write", "coffer --vault team vault grant ada=writer"),
+      Example("shut a removed member's role out", "coffer --vault team vault grant ada=none"),
+    ],
     "vault slot": [Example("ways to unlock the vault", "coffer vault slot list")],
     "vault slot list": [Example("ways to unlock the vault", "coffer vault slot list")],
     "vault slot add": [

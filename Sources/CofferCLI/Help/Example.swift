@@ -26,6 +26,7 @@ extension Example {
     "init": [
       Example("a vault for you, with a code in case you forget the passphrase", "coffer init --recovery-code"),
       Example("a vault for a machine, opened by a file", "coffer init --new-key-file ~/coffer.key"),
+      Example("a team's vault on a server", "coffer init --vault team --grant writers=writer"),
     ],
     "status": [
       Example("an overview", "coffer status"),

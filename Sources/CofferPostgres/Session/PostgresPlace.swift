@@ -23,6 +23,8 @@ struct PostgresPlace: Sendable {
   /// Whether to write although the server acknowledges commits before they are durable.
   let allowsAsynchronousCommit: Bool
   let patience: Duration
+  /// Whether each host is asked for a standby first. libpq would ask one host at a time.
+  let prefersStandby: Bool
 
   var schema: String { "coffer_\(name)" }
 
@@ -65,6 +67,7 @@ struct PostgresPlace: Sendable {
       }
     }
     self.url = url
+    prefersStandby = kept.contains("target_session_attrs=prefer-standby")
     self.patience = .seconds(patience)
     allowsAsynchronousCommit = allows
     let head = query.map { address[..<$0] } ?? address

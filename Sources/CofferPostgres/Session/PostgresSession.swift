@@ -24,6 +24,7 @@ final class PostgresSession {
     /// Whether there is any table other than those of plain values.
     var hasVault: Bool { !tables.isEmpty }
     var mayWrite = false
+    var isStandby = false
     /// The tables of plain values, in the form of ``PlainSchema/text``; empty if there are none.
     var plainTables = ""
     var mayWritePlain = false
@@ -66,14 +67,18 @@ final class PostgresSession {
   private func connect(_ parameters: PlaceParameters) throws(StoreError) -> PostgresLink {
     let options = [
       ("fallback_application_name", "coffer"), ("connect_timeout", String(seconds)), ("client_encoding", "UTF8"),
-      // A standby's lag would be a rollback. From a server with read-only transactions by default, only reading is wanted.
+      // A standby lags. From a server with read-only transactions by default, only reading is wanted.
       ("target_session_attrs", "primary"), ("tcp_user_timeout", String(milliseconds)), ("keepalives_idle", String(seconds)),
       // Otherwise Linux asks again after 75 s, until when a mere listener notices nothing.
       ("keepalives_interval", String(seconds)),
     ]
-    let hosts = parameters.alone
+    let alone = parameters.alone
+    var hosts = alone.isEmpty ? [[]] : alone
+    if place.prefersStandby {
+      hosts = ["standby", "any"].flatMap { kind in hosts.map { $0 + [("target_session_attrs", kind)] } }
+    }
     var refusal: StoreError?
-    for host in hosts.isEmpty ? [[]] : hosts {
+    for host in hosts {
       do throws(StoreError) {
         return try PostgresLink(
           place.connection, place: VaultPlace(place.url), options: options, overriding: host, away: away, most: mostReceived,
@@ -140,6 +145,7 @@ final class PostgresSession {
     facts.plainTables = try answer.text(0, 3)
     facts.mayWritePlain = try answer.text(0, 4) == "1"
     facts.encoding = try answer.text(0, 5)
+    facts.isStandby = try answer.text(0, 6) == "1"
     // All of its hosts, whichever was reached.
     let names = PlaceNames(parameters, host: new.host, name: place.name)
     facts.database = PlaceNames(parameters, host: new.host, name: "").all
@@ -217,7 +223,8 @@ enum PostgresSchema {
   /// database's encoding. Only plain tables count, not views. A description that is too long is cut.
   static let question = """
     SELECT CASE WHEN n.oid IS NULL THEN '0' ELSE '1' END, left(\(described("NOT IN")), 4096), \(mayWrite("NOT IN")),
-      left(\(described("IN")), 4096), \(mayWrite("IN")), current_setting('server_encoding')
+      left(\(described("IN")), 4096), \(mayWrite("IN")), current_setting('server_encoding'),
+      CASE WHEN pg_is_in_recovery() THEN '1' ELSE '0' END
     FROM (SELECT 1) one LEFT JOIN pg_catalog.pg_namespace n ON n.nspname = $1
     """
 
@@ -271,14 +278,6 @@ enum PostgresSchema {
 
   static func copying(_ schema: String, to copy: String) -> [String] {
     statements(copy) + tables.map { "INSERT INTO \(copy).\($0.name) SELECT * FROM \(schema).\($0.name)" }
-  }
-
-  /// The statements for an administrator that let roles read or write a place, including its later tables.
-  static func grants(_ schema: String, readers: String, writers: String) -> [String] {
-    let rights = [("SELECT", "\(readers), \(writers)"), ("INSERT, UPDATE, DELETE", writers)]
-    return ["GRANT USAGE ON SCHEMA \(schema) TO \(readers), \(writers);"]
-      + rights.map { "GRANT \($0) ON ALL TABLES IN SCHEMA \(schema) TO \($1);" }
-      + rights.map { "ALTER DEFAULT PRIVILEGES IN SCHEMA \(schema) GRANT \($0) ON TABLES TO \($1);" }
   }
 }
 

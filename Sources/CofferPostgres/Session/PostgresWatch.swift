@@ -68,6 +68,8 @@ final class PostgresWatch: Sendable {
   private func listen() throws(StoreError) -> PostgresSession {
     let session = PostgresSession(place, patience: nil, away: away)
     let connection = try session.open()
+    // A standby announces nothing: it is asked each time.
+    guard !session.facts.isStandby else { return session }
     try connection.perform("LISTEN \(channel)", until: session.deadline)
     _ = try connection.answers(doing: "listen for changes", until: session.deadline)
     return session

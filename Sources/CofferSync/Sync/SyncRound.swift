@@ -252,7 +252,7 @@ struct SyncRound {
   private func incomplete(_ names: [PieceName]) -> StoreError {
     let such = names.first.map { ", such as \($0)" } ?? ""
     return StoreError(
-      .unreachable, "\(names.count) files are missing there, or cut short\(such): the remote is not whole yet", place: remote,
+      .unreachable, "the remote is not whole yet; files that are missing or cut short: \(names.count)\(such)", place: remote,
       cure: "try again later, and remove a file that stays so; nothing here was changed")
   }
 }

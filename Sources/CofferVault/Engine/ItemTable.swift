@@ -25,11 +25,14 @@ struct ItemTable {
   func bucket(of index: RecordIndex) -> Int { RecordTable.present.bucket(of: index) }
 
   /// Announces the next transaction, which saves a remote vault a round trip.
-  func announce(_ name: ItemName, writing: Bool) throws(StoreError) {
+  ///
+  /// - Parameter name: the item concerned, if any.
+  func announce(_ name: ItemName?, writing: Bool) throws(StoreError) {
     guard view.database.isRemote, view.keys.isIntact else { return }
+    let log = (first: try LogFollowing(view: view).first, most: LogFollowing.most)
+    guard let name else { return try view.database.expect(.others(first: log.first, most: log.most)) }
     let index = index(of: name)
     let needsList = writing || !view.keepsList(of: bucket(of: index))
-    let log = (first: try LogFollowing(view: view).first, most: LogFollowing.most)
     try view.database.expect(.item(index.bytes, list: needsList, log: log))
   }
 

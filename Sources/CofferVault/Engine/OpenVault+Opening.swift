@@ -34,7 +34,7 @@ extension OpenVault {
     let digest = encoded.span.bytes.withUnsafeBytes { PlainHash.digest($0) }
     var slot: OpenSlot?
     do { slot = try made.opened(in: header) } catch { throw error.storeError(place: place.description) }
-    let database = try place.makeRows { (database) throws(StoreError) in
+    let database = try place.makeRows(granting: options.roles) { (database) throws(StoreError) in
       try encoded.span.bytes.withUnsafeBytes { (bytes) throws(StoreError) in
         try database.putHeader(.first, bytes)
         try database.putHeader(.second, bytes)
@@ -117,7 +117,7 @@ extension OpenVault {
         database: database, header: header, headerDigest: digest, slot: current, anchors: anchors, pin: pin,
         options: options, clock: clock)
     }
-    try vault.begin(pins, trust)
+    do throws(StoreError) { try vault.begin(pins, trust) } catch { throw database.behind(error) }
     vault.slots.keep(inputs.take())
     return vault
   }

@@ -13,7 +13,7 @@ extension Restoration {
     do throws(StoreError) { current = try server.server().openToReplace(server.url) } catch {
       guard error.kind == .noVault else { throw error }
       try commitAlone(beside: nil, nil, &returned)
-      _ = try server.server().create(server.url) { (target) throws(StoreError) in try copyBackup(to: target) }
+      _ = try server.server().create(server.url, granting: []) { (target) throws(StoreError) in try copyBackup(to: target) }
       pin?.isMade()
       return nil
     }

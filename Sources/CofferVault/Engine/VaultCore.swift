@@ -27,7 +27,7 @@ final class VaultCore: Sendable {
     about name: ItemName? = nil, _ body: (OpenVault) throws(StoreError) -> Result
   ) throws(StoreError) -> Result {
     try run { (vault) throws(StoreError) in
-      if let name { try vault.items.announce(name, writing: false) }
+      try vault.items.announce(name, writing: false)
       return try vault.read(body)
     }
   }
@@ -40,7 +40,7 @@ final class VaultCore: Sendable {
     _ body: (OpenVault, inout Change) throws(StoreError) -> Result
   ) throws(StoreError) -> Result {
     try committing { (vault) throws(StoreError) in
-      if let name { try vault.items.announce(name, writing: true) }
+      try vault.items.announce(name, writing: true)
       if let companion {
         vault.view.database.accompany(with: companion)
         // A write that fails before it begins leaves nothing to the next one.

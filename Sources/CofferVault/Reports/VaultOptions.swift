@@ -1,5 +1,6 @@
 public import CofferPlatform
 internal import CofferVaultFormat
+package import CofferVaultRows
 public import SystemPackage
 
 /// Options for opening a vault.
@@ -32,6 +33,8 @@ public struct VaultOptions: Sendable, Equatable {
   package var withholdsKeys = false
   /// Whether the vault is open only briefly, as for a command: on a full disk others may then have to wait.
   package var isBrief = false
+  /// The roles that the server of a new vault lets in.
+  package var roles: [ServerRole] = []
 
   /// Compares nothing beyond the vault's own file: an older copy put in its place goes unnoticed.
   public static let withoutPins = VaultOptions(pins: nil)

@@ -9,6 +9,10 @@ package struct ServerReport: Sendable {
   package var provesHost = false
   package var isSuperuser = false
   package var mayWrite = false
+  /// Whether it may write to one of the vault's tables.
+  package var mayWriteSome = false
+  /// Whether every role of the database has rights to one of the vault's tables.
+  package var isOpenToAll = false
   /// Whether a commit is acknowledged before it is durable, and whether the place allows that.
   package var acknowledgesEarly = false, allowsEarly = false
   package var standbys = 0, awaitedStandbys = 0

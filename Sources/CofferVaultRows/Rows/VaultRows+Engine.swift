@@ -9,7 +9,7 @@ extension VaultRows {
     let result: Result
     do throws(StoreError) { result = try body() } catch {
       rollBack()
-      throw error
+      throw behind(error)
     }
     try endReading()
     return result
@@ -25,6 +25,16 @@ extension VaultRows {
     }
     try commit()
     return result
+  }
+
+  package func isStandby() -> Bool { false }
+
+  /// The error for a standby's rows that were refused as too old. A server that lies about it is not read either.
+  package func behind(_ error: StoreError) -> StoreError {
+    guard error.kind == .rolledBack, isStandby() else { return error }
+    return StoreError(
+      .unreachable, "the standby does not have the newest commit that this machine has seen", place: place.description,
+      cure: "try again when it has caught up, or read from the primary", underlying: error)
   }
 
   package var bucketsWithoutDigest: [Int] { [] }

@@ -16,6 +16,8 @@ package protocol VaultRows: AnyObject {
   var canRemoveOldBytes: Bool { get }
   /// Each question costs a round trip, so ``expect(_:)`` pays.
   var isRemote: Bool { get }
+  /// Whether the rows are a standby's, which may lag. Called after they were refused as too old.
+  func isStandby() -> Bool
   /// The last commit got no answer. The next write finds the outcome in the rows: see ``LostCommit``.
   var hasLostCommit: Bool { get }
 
@@ -198,6 +200,8 @@ package enum ExpectedRows: Sendable {
   /// In the next transaction, the current record at an index, and perhaps its bucket's list. After commits by others, also
   /// at most `most` log rows from `first` on.
   case item([UInt8], list: Bool, log: (first: UInt64, most: Int))
+  /// In the next transaction, after commits by others, the header and at most `most` log rows from `first` on.
+  case others(first: UInt64, most: Int)
   /// In the next transaction, the header.
   case header
   /// In the next transaction, all digests.

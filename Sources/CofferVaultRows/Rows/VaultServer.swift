@@ -22,8 +22,16 @@ package protocol VaultServer: Sendable {
   /// Without contacting the server.
   func named(_ url: String) throws(StoreError) -> VaultPlace
 
-  /// Makes a vault; `fill` writes its first rows in the transaction that makes the tables.
-  func create(_ url: String, fill: (any VaultRows) throws(StoreError) -> Void) throws(StoreError) -> sending any VaultRows
+  /// Makes a vault; `fill` writes its first rows in the transaction that makes the tables and lets the roles in.
+  func create(
+    _ url: String, granting roles: [ServerRole], fill: (any VaultRows) throws(StoreError) -> Void
+  ) throws(StoreError) -> sending any VaultRows
+
+  /// See ``VaultPlace/grant(_:)``.
+  func grant(_ url: String, _ roles: [ServerRole]) throws(StoreError) -> [ServerRole]
+
+  /// The statements that let a role in.
+  func statements(_ url: String, granting role: ServerRole) throws(StoreError) -> [String]
 
   /// The server's report about itself. A missing vault is no error.
   func report(_ url: String) throws(StoreError) -> ServerReport

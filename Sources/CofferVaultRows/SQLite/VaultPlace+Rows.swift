@@ -25,12 +25,15 @@ extension VaultPlace {
     }
   }
 
-  package func makeRows(_ fill: (any VaultRows) throws(StoreError) -> Void) throws(StoreError) -> sending any VaultRows {
+  /// - Parameter roles: those that a server lets in.
+  package func makeRows(
+    granting roles: [ServerRole], _ fill: (any VaultRows) throws(StoreError) -> Void
+  ) throws(StoreError) -> sending any VaultRows {
     try checkIsNoMirror()
     switch kind {
     case .file(let path), .mirror(let path):
       return try VaultDatabase.create(at: path) { (rows) throws(StoreError) in try fill(rows) }
-    case .server(let place): return try place.server().create(place.url, fill: fill)
+    case .server(let place): return try place.server().create(place.url, granting: roles, fill: fill)
     }
   }
 }

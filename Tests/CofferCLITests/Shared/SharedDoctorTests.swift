@@ -24,18 +24,19 @@ struct SharedDoctorTests {
     #expect(try findings(home).allSatisfy { $0.hasPrefix("warning the role is a superuser of the server") })
     #expect(try findings(home).count == 1)
     let (writer, reader) = (home.schema + "_w", home.schema + "_r")
-    try server.sql(
-      """
-      CREATE ROLE \(writer) LOGIN; CREATE ROLE \(reader) LOGIN;
-      GRANT USAGE ON SCHEMA \(home.schema) TO \(writer), \(reader);
-      GRANT SELECT ON ALL TABLES IN SCHEMA \(home.schema) TO \(writer), \(reader);
-      GRANT INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA \(home.schema) TO \(writer)
-      """)
+    try server.sql("CREATE ROLE \(writer) LOGIN; CREATE ROLE \(reader) LOGIN")
+    try home.transcript("vault grant \(writer)=writer \(reader)=reader --quiet")
     home.environment["COFFER_VAULT"] = superuser.replacing("coffer@", with: "\(writer)@")
     #expect(try findings(home) == [])
     try home.transcript("vault set a", in: "2")
     home.environment["COFFER_VAULT"] = superuser.replacing("coffer@", with: "\(reader)@")
     #expect(try findings(home) == ["note the role can only read"])
+    try server.sql("GRANT INSERT ON \(home.schema).log TO \(reader)")
+    let some = "problem the role may write to some of the vault's tables and not to all, so the vault is not written"
+    #expect(try findings(home) == [some])
+    try server.sql("REVOKE INSERT ON \(home.schema).log FROM \(reader); GRANT SELECT ON \(home.schema).rec TO PUBLIC")
+    #expect(try findings(home).contains("warning every role of the database may use tables of the vault"))
+    try server.sql("REVOKE SELECT ON \(home.schema).rec FROM PUBLIC")
     try home.transcript("vault get a", out: "2")
     try home.transcript("vault set a", in: "3", err: "ask the server's administrator for the role of a writer", exit: 74)
     home.environment["COFFER_VAULT"] = superuser

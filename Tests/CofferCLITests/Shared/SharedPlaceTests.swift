@@ -57,6 +57,46 @@ struct SharedPlaceTests {
   }
 
   @Test
+  func `the role that makes a vault lets other roles in, with it or later, and shuts them out`() throws {
+    let home = try Home.onServer(), server = try DatabaseServer.shared
+    let (place, schema) = (home.place, home.schema)
+    let (owner, writer, reader, group) = (schema + "_o", schema + "_w", schema + "_r=1", schema + "_g")
+    for role in [owner, writer, reader, group] { try server.sql("CREATE ROLE \"\(role)\" LOGIN") }
+    try server.sql("GRANT CREATE ON DATABASE postgres TO \(owner)")
+    func by(_ role: String) -> [String: String] {
+      let name = role.replacing("=", with: "%3D")
+      return ["COFFER_VAULT": place.replacing("coffer@", with: "\(name)@"), "COFFER_KEY_FILE": "\(home.path)/key"]
+    }
+    home.environment["COFFER_VAULT"] = by(owner)["COFFER_VAULT"]
+    let made = "init --quiet --new-key-file \(home.path)/key --grant"
+    try home.transcript(
+      "\(made) \(writer)=writer --grant \(schema)_x=reader", err: "the server has no role of this name", exit: 64)
+    try home.transcript("\(made) \(writer)", err: "names no role and rights", exit: 64)
+    #expect(try !home.exists("key") && home.coffer("vault list", with: by(owner)).status == 78, "nothing is made")
+    try home.transcript("\(made) \(writer)=writer")
+    try home.transcript("vault set a", in: "1", with: by(writer))
+    #expect(try home.coffer("vault get a", with: by(reader)).status == 77)
+    for (rights, status) in [("reader", Int32(74)), ("writer", 0), ("reader", 74)] {
+      try home.transcript("vault grant \(reader)=\(rights) --quiet", with: by(owner))
+      try home.transcript("vault get a", with: by(reader), out: "1")
+      #expect(try home.coffer("vault set b --generate --quiet", with: by(reader)).status == status, "\(rights)")
+    }
+    try home.transcript("vault grant \(reader)=none", with: by(writer), err: "this role does not own the vault's tables", exit: 77)
+    try home.transcript("vault grant \(owner)=none", with: by(owner), err: "this role owns the vault's tables", exit: 77)
+    try server.sql("GRANT \(group) TO \(writer)")
+    try home.transcript("vault grant \(group)=writer \(writer)=none", with: by(owner), err: "\(writer) has more rights")
+    try home.transcript("vault get a", with: by(writer), out: "1")
+    try home.transcript(
+      "vault grant \(group)=none --json", with: by(owner), out: #"[{"hasMore":false,"rights":"none","role":"\#(group)"}]"# + "\n")
+    #expect(try home.coffer("vault get a", with: by(writer)).status == 77)
+    #expect(
+      try home.coffer("vault grant ada=reader --sql", with: by(owner)).out.hasPrefix(
+        "GRANT USAGE ON SCHEMA \(schema) TO \"ada\";\n"))
+    try home.transcript("vault grant ada=reader --vault \(home.path)/file", err: "a file has no roles", exit: 77)
+    try home.transcript("init --grant ada=reader --vault \(home.path)/file", err: "a vault in a file has no roles", exit: 64)
+  }
+
+  @Test
   func `it is backed up to a file, exported to a file and back, imported from and merged`() throws {
     let home = try Home.withSharedVault()
     let server = try DatabaseServer.shared

@@ -4,6 +4,7 @@ internal import CofferFormats
 internal import CofferPlatform
 internal import CofferTerminal
 internal import CofferVault
+internal import CofferVaultRows
 internal import FoundationEssentials
 internal import SystemPackage
 
@@ -58,6 +59,7 @@ struct RestoreCommand: OpeningCommand, AskingCommand {
       "\(Sign.doneAtTerminal)restored \(counted(report.items, "item")) of vault \(report.id), from its generation "
         + "\(report.restored); it is now at \(report.generation)")
     if let kept = report.kept { try Output.sentence("the previous vault is in \(Printable.line(kept.description))") }
+    if report.kept == nil, context.places.vault.url != nil { context.note(ServerRole.advice) }
     for line in ReturnedSlots.lines(report.returnedSlots) { try Output.sentence(line) }
     context.note("the vault has a new key, and its backups have older ones; make a new one: coffer backup FILE")
     try NewInvitation.show(report.invitation, afterNewKeyFor: present(context)?.slots ?? [], context)

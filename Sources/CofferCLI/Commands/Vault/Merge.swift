@@ -12,7 +12,7 @@ struct MergeCommand: OpeningCommand, AskingCommand {
       The other vault is only read; without --other-…, this vault's secrets are tried on it. Items match by id, else by name. A \
       change wins if its author knew the other side's version; else the newer value wins, the other becomes a previous version \
       even with --no-history, and the conflict is reported. Renames and deletions are followed, and previous and deleted values \
-      are taken over. Logins are left out. All changes are made at once or none, and a second merge changes no item. A terminal \
+      are taken over. Logins are left out. All changes are made at once or none, and a second merge changes nothing. A terminal \
       shows the plan and asks first.
       """)
 

@@ -1,0 +1,63 @@
+internal import ArgumentParser
+internal import Coffer
+internal import CofferTerminal
+internal import CofferVaultRows
+
+struct VaultGrantCommand: Command {
+  static let configuration = CommandConfiguration(
+    commandName: "grant", abstract: "Let roles of a vault's server read or write its tables, or none of both.",
+    discussion: """
+      A role gets exactly these rights, also to later tables of the vault's schema. Only the role that created the vault can \
+      give them. They are the server's rules: a value also takes a secret that opens the vault. A note names a role that has \
+      more rights as a superuser, or through another role. Needs no secret.
+      """)
+
+  @Argument(help: ArgumentHelp("A role, and its rights.", valueName: "role=writer|reader|none")) var roles: [String] = []
+  @Flag(help: "Print the SQL statements for the vault's owner, and change nothing.") var sql = false
+  @OptionGroup var options: AnswerOptions
+
+  func validate() throws {
+    guard !roles.isEmpty else { throw ValidationError("give a role and its rights, such as ada=writer") }
+  }
+
+  func perform(_ context: Context) throws {
+    let roles = try roles.map { try ServerRole.given($0) }
+    let place = context.places.vault
+    if sql {
+      let statements = try roles.flatMap { try place.statements(granting: $0) ?? [] }
+      guard !statements.isEmpty else { throw ServerRole.noServer(place) }
+      return try Output.line(statements.joined(separator: "\n"))
+    }
+    let more = try place.grant(roles)
+    if options.json {
+      return try Output.json(roles.map { Answer(role: $0.name, rights: $0.access.rawValue, hasMore: more.contains($0)) })
+    }
+    context.done(roles.map { "\(Printable.line($0.name)): \($0.access.rawValue)" }.joined(separator: ", "))
+    for role in more {
+      context.note(
+        "\(Printable.line(role.name)) has more rights, as a superuser or through a role of which it is a member: REVOKE that one "
+          + "from it")
+    }
+  }
+
+  private struct Answer: Encodable { let role: String, rights: String, hasMore: Bool }
+}
+
+extension ServerRole {
+  /// Of `ROLE=writer`. A role's name may have an equals sign.
+  static func given(_ text: String) throws -> ServerRole {
+    let rights = Access.allCases.map(\.rawValue)
+    guard let mark = text.lastIndex(of: "="), let access = Access(rawValue: String(text[text.index(after: mark)...])) else {
+      throw Failure.usage(
+        "'\(Printable.line(text))' names no role and rights", try: rights.map { "ROLE=\($0)" }.joined(separator: ", "))
+    }
+    return try ServerRole(name: String(text[..<mark]), access: access)
+  }
+
+  static func noServer(_ place: VaultPlace) -> Failure {
+    .usage("a vault in a file has no roles: \(place.short)", try: "the owner and mode of the file say who reads it")
+  }
+
+  /// What the owner of new tables does next.
+  static let advice = "only your role can use its tables: coffer vault grant ROLE=writer lets another one in"
+}
