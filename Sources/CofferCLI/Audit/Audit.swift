@@ -9,7 +9,7 @@ internal import FoundationEssentials
 /// The findings of `coffer vault audit`. Of a value it keeps only a tag, to recognize it again.
 struct Audit: ~Copyable {
   /// The most pressing first.
-  enum Kind: String, Encodable, CaseIterable { case weak, reused, expired, expiring, old }
+  enum Kind: String, Encodable, CaseIterable { case weak, reused, expired, seen, expiring, old }
 
   struct AuditFinding: Encodable {
     let kind: Kind
@@ -23,6 +23,7 @@ struct Audit: ~Copyable {
       return switch kind {
       case .expiring: time.ahead(moment)
       case .expired: time.ago(moment)
+      case .seen: "by a member removed \(time.day(moment))"
       default: "since \(time.day(moment))"
       }
     }
@@ -39,13 +40,15 @@ struct Audit: ~Copyable {
   let oldest: Date
   /// A value that expires before this does so soon.
   let soonest: Date
+  /// When the last member was removed, who could read what is from before; nil for nobody.
+  let removal: Date?
   private let key: SecretBytes
   private var users: [[UInt8]: [ItemName]] = [:]
   private(set) var findings: [AuditFinding] = []
   private(set) var passwords = 0
 
-  init(now: Date, oldest: Date, soonest: Date) throws {
-    (self.now, self.oldest, self.soonest) = (now, oldest, soonest)
+  init(now: Date, oldest: Date, soonest: Date, removal: Date?) throws {
+    (self.now, self.oldest, self.soonest, self.removal) = (now, oldest, soonest, removal)
     key = try SecretBytes.random(Self.digest.count)
   }
 
@@ -56,6 +59,7 @@ struct Audit: ~Copyable {
       return false
     }
     if let expires = item.metadata.expires, expires < soonest { add(.expiring, item.name, "at \(Moment.text(expires))", expires) }
+    if let removal, item.written <= removal { add(.seen, item.name, "by a member removed \(Moment.text(removal))", removal) }
     if item.written < oldest { add(.old, item.name, "since \(Moment.text(item.written))", item.written) }
     return true
   }

@@ -23,6 +23,21 @@ struct AuditCommandTests {
     return home
   }
 
+  @Test func `what a removed member has seen is told until it changes`() throws {
+    let home = try Home.withVault()
+    for name in ["a", "b"] { try home.transcript("vault set \(name) --generate --quiet") }
+    let key = try home.coffer("vault identity \(home.path)/grace --new").out.trimmingCharacters(in: .newlines)
+    try home.transcript("vault audit", err: "nothing was found")
+    #expect(try home.coffer("vault slot add --label grace --recipient \(key)").status == 0)
+    let removed = try home.coffer("vault slot remove grace --yes")
+    #expect(removed.status == 0 && removed.err.contains("coffer vault audit --seen lists"), "\(removed.err)")
+    try home.transcript("vault set b --generate --quiet")
+    try home.transcript("vault audit", err: "nothing was found")
+    let answer = try home.coffer("vault audit --seen")
+    #expect(answer.status == 2 && answer.out.hasPrefix("seen\ta\t\tby a member removed 20"), "\(answer.out)")
+    #expect(answer.err == "coffer: note: 2 items looked at, 2 of them passwords; 1 seen\n")
+  }
+
   private static let table = """
     weak\ta.example\tada\tabout 6 bits: a common password
     weak\tb.example\tbob\tabout 6 bits: a common password

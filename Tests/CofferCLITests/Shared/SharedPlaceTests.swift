@@ -81,7 +81,8 @@ struct SharedPlaceTests {
       try home.transcript("vault get a", with: by(reader), out: "1")
       #expect(try home.coffer("vault set b --generate --quiet", with: by(reader)).status == status, "\(rights)")
     }
-    try home.transcript("vault grant \(reader)=none", with: by(writer), err: "this role does not own the vault's tables", exit: 77)
+    let other = "this role does not own the vault's tables"
+    try home.transcript("vault grant \(reader)=none", with: by(writer), err: other, exit: 77)
     try home.transcript("vault grant \(owner)=none", with: by(owner), err: "this role owns the vault's tables", exit: 77)
     try server.sql("GRANT \(group) TO \(writer)")
     try home.transcript("vault grant \(group)=writer \(writer)=none", with: by(owner), err: "\(writer) has more rights")

@@ -1,4 +1,6 @@
 internal import ArgumentParser
+internal import Coffer
+internal import CofferAgent
 internal import CofferFormats
 internal import CofferPlatform
 internal import CofferTerminal
@@ -7,10 +9,11 @@ internal import FoundationEssentials
 
 struct VaultAuditCommand: OpeningCommand {
   static let configuration = CommandConfiguration(
-    commandName: "audit", abstract: "Find secrets that are weak, reused, old or about to expire.",
+    commandName: "audit", abstract: "Find secrets that are weak, reused, old, about to expire, or seen by a removed member.",
     discussion: """
       Values are checked only in memory; neither they nor their hashes are printed, and no server is asked. Only passwords can \
-      be weak or reused: lines of text that are not tokens. Exits with 0 if nothing was found, and otherwise with 2.
+      be weak or reused: lines of text that are not tokens. In a vault on a server or with members, secrets from before the \
+      last removal of a slot are seen: change them at their services. Exits with 0 if nothing was found, and otherwise with 2.
       """)
 
   @Argument(help: "Only items of this service or below it, or the item of this name.", completion: Completions.services)
@@ -19,13 +22,16 @@ struct VaultAuditCommand: OpeningCommand {
   var old: AuditTime?
   @Option(help: ArgumentHelp("Report secrets that expire within this time: 30d, 12h. [default: 30d]", valueName: "time"))
   var expiring: AuditTime?
+  @Flag(help: "Report seen secrets also where the vault is in a file and has no members.") var seen = false
   @OptionGroup(title: "Unlocking") var unlocking: UnlockingOptions
   @OptionGroup var options: AnswerOptions
 
   func perform(_ context: Context) throws {
     let now = Date()
-    var audit = try Audit(now: now, oldest: now - (old ?? .year).seconds, soonest: now + (expiring ?? .month).seconds)
     let items = try context.itemsToRead()
+    var audit = try Audit(
+      now: now, oldest: now - (old ?? .year).seconds, soonest: now + (expiring ?? .month).seconds,
+      removal: removal(items, context))
     let all = try items.list().filter { !LoginItems.isPointer($0) && service.map($0.name.isMeant(by:)) ?? true }
     try context.showing(.auditing) { progress in
       for (index, item) in all.enumerated() {
@@ -39,6 +45,13 @@ struct VaultAuditCommand: OpeningCommand {
     let findings = audit.finish()
     try answer(findings, items: all.count, passwords: passwords, context)
     guard findings.isEmpty else { throw Failure.said(.failed) }
+  }
+
+  /// When the last slot of a vault with members was removed, as far as its log goes back.
+  private func removal(_ items: VaultItems, _ context: Context) throws -> Date? {
+    let isShared = seen || context.places.vault.url != nil
+    guard try isShared || context.lockedVault().slots.contains(where: { $0.kind == .recipient }) else { return nil }
+    return try items.ask(Calls.log, nil).filter { $0.event == .slotRemoved }.map(\.date).max()
   }
 
   private static func value(_ item: VaultItem, _ items: VaultItems) throws -> SecretForm? {
