@@ -13,9 +13,11 @@ extension PostgresServer {
       CASE WHEN current_setting('synchronous_standby_names') = '' THEN 0::bigint
         ELSE (SELECT count(*) FROM pg_stat_replication WHERE coalesce(sync_state, 'sync') IN ('sync', 'quorum')) END,
       (extract(epoch FROM clock_timestamp()) * 1000)::bigint,
-      (SELECT count(*) FROM pg_class c, aclexplode(c.relacl) a WHERE c.relnamespace = n.oid AND a.grantee = 0),
+      (SELECT count(*) FROM pg_class c, aclexplode(c.relacl) a WHERE c.relnamespace = n.oid AND a.grantee = 0)
+        + (SELECT count(*) FROM pg_class c JOIN pg_attribute t ON t.attrelid = c.oid, aclexplode(t.attacl) a
+          WHERE c.relnamespace = n.oid AND a.grantee = 0),
       (SELECT count(*) FROM pg_class c WHERE c.relnamespace = n.oid AND c.relkind = 'r'
-        AND has_table_privilege(c.oid, 'INSERT, UPDATE, DELETE'))
+        AND current_setting('default_transaction_read_only') = 'off' AND has_table_privilege(c.oid, 'INSERT, UPDATE, DELETE'))
       FROM (SELECT 1) one LEFT JOIN pg_namespace n ON n.nspname = $1
     """
 

@@ -43,6 +43,11 @@ struct PostgresServer: VaultServer {
   func rows(_ url: String, _ patience: Int32?) throws(StoreError) -> sending PostgresRows {
     let session = PostgresSession(try PostgresPlace(url), patience: patience)
     _ = try session.open()
+    guard session.facts.hasVault || !session.facts.isStandby else {
+      throw StoreError(
+        .unreachable, "the standby does not have the vault", place: url,
+        cure: "try again when it has caught up, or read from the primary")
+    }
     guard session.facts.hasVault else {
       throw StoreError(
         .noVault, "there is no vault", place: url, cure: "create one with UnlockedVault.create, or give the name of another",

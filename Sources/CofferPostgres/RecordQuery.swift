@@ -3,8 +3,9 @@ internal import CofferVaultFormat
 internal import CofferVaultRows
 
 enum RecordQuery {
-  /// Questions for records on their way at once: a list of 16 384 items takes one round trip.
-  static let window = 64
+  /// Questions for records on their way at once: the first of a scan, and the most. Those between are for so many bytes as
+  /// take some memory.
+  static let (firstWindow, mostWindow, bytesOfWindow) = (4, 64, 8 << 20)
   /// List entries per question: 2 MiB.
   static let listBatch = 65_536
   /// Larger values are requested separately, so that a batch has at most 20 MiB with the longest descriptions.
@@ -37,7 +38,7 @@ enum RecordQuery {
   }
 
   static let idx = PostgresSchema.cut("idx", RowLimits.indexBytes), rid = PostgresSchema.cut("rid", RowLimits.indexBytes)
-  static let meta = PostgresSchema.cut("meta", RowLimits.rowBytes), value = PostgresSchema.cut("value", RowLimits.rowBytes)
+  static let meta = PostgresSchema.cut("meta", RowLimits.metaBytes), value = PostgresSchema.cut("value", RowLimits.rowBytes)
 
   /// The state and the present record, if any, at one moment.
   static func recordWithState(_ schema: String) -> String {

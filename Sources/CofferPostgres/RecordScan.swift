@@ -43,7 +43,8 @@ struct RecordScan {
   private var begun = 0
   /// How many batches were requested, and have not come.
   private(set) var pending = 0
-  private var window = RecordQuery.window
+  private var window = RecordQuery.firstWindow
+  private var mostWindow = RecordQuery.mostWindow
   private var batch: PostgresResult?
   /// The batch's first row not yet passed.
   private var row = 0
@@ -94,6 +95,8 @@ struct RecordScan {
   mutating func turn(to answer: PostgresResult?) {
     if answer != nil { pending -= 1 }
     (batch, row, next) = (answer ?? next, 0, nil)
+    let bytes = batch.map { batch in (0..<batch.count).reduce(0) { $0 + batch.length($1, 2) + batch.length($1, 3) } } ?? 0
+    window = max(1, min(RecordQuery.bytesOfWindow / max(bytes, 1), mostWindow))
   }
 
   var hasNext: Bool { next != nil }
@@ -106,6 +109,6 @@ struct RecordScan {
   mutating func putAside(_ answer: PostgresResult) {
     pending -= 1
     if next == nil { next = answer } else { begun -= 1 }
-    window = 1
+    mostWindow = 1
   }
 }

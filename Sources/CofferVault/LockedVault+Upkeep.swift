@@ -31,11 +31,12 @@ extension LockedVault {
   ) throws(StoreError) -> BackupReport {
     let pins = try pinWatch()
     let copy = try NewCopy.begin(for: target, of: place.path)
+    let rows = try place.rowsToRead()
     let stated = try copy.making { (draft) throws(StoreError) in
-      try place.rowsToRead().backUp(to: draft, progress: progress)
+      try rows.backUp(to: draft, progress: progress)
       return try Self.age(of: draft)
     }
-    try check(stated, pins)
+    do throws(StoreError) { try check(stated, pins) } catch { throw rows.behind(error) }
     try copy.publish()
     return BackupReport(id: stated.vault, generation: stated.generation)
   }
@@ -95,7 +96,8 @@ extension LockedVault {
     let pins = try pinWatch()
     let database = try place.rowsToRead()
     defer { database.close() }
-    try check(database.read { () throws(StoreError) in try StatedAge(database) }, pins)
+    let stated = try database.read { () throws(StoreError) in try StatedAge(database) }
+    do throws(StoreError) { try check(stated, pins) } catch { throw database.behind(error) }
   }
 
   /// Has SQLite check every page of the file, without a key. Only ``UnlockedVault/verify(progress:)`` checks the content of

@@ -90,6 +90,9 @@ import Testing
     try vault.set(form("2"), for: a)
     #expect(kind { _ = try again() } == .unreachable)
     #expect(kind { _ = try reader.verify() } == .unreachable, "also to a vault that was open, as they have one pin")
+    #expect(kind { try LockedVault.open(both, options: shared.pins).checkAge() } == .unreachable)
+    let accepting = { _ = try LockedVault.open(both, options: shared.pins).unlockAcceptingPin(with: shared.credentials()) }
+    #expect(kind(accepting) == .unreachable, "a lag is no reason to forget")
     try second.sql("SELECT pg_wal_replay_resume()")
     try eventually("it has caught up") { try text(again().get(a)) == "2" }
     #expect(try text(reader.get(a)) == "2")

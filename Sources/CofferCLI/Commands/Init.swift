@@ -27,7 +27,9 @@ struct InitCommand: Command {
     try context.checkIsNoMirror()
     try context.checkName()
     if !grant.isEmpty, context.places.vault.url == nil { throw ServerRole.noServer(context.places.vault) }
-    for role in grant { _ = try ServerRole.given(role) }
+    for role in grant where try ServerRole.given(role).access == .none {
+      throw Failure.usage("a new vault lets nobody else in: \(role) takes nothing away", try: "leave it out")
+    }
     try context.places.vault.checkIsFree()
     try context.checkNewFolder()
     try ExpectedVault.checkNewVault()

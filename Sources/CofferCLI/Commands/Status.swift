@@ -41,9 +41,9 @@ struct StatusCommand: OpeningCommand {
   private func showAll(_ context: Context) throws {
     let domains = try DefaultsDomain.list(in: context.places.defaults).map(\.name)
     let vault: LockedVault?
-    do { vault = try context.lockedVault() } catch let error as StoreError where error.kind == .noVault && !context.readsMirror {
-      vault = nil
-    }
+    do { vault = try context.lockedVault() } catch let error as StoreError
+      where error.kind == .noVault && error.remedy != .returnVault && !context.readsMirror
+    { vault = nil }
     let held = try held(context)
     let answer = Answer(
       vault: vault.map { vault in

@@ -76,8 +76,12 @@ final class Context {
   }
 
   var readsMirror: Bool { places.vault.isMirror }
-  /// Whether a missing vault is an error even where a command goes on without one.
-  var mustHaveVault: Bool { isVaultNamed || readsMirror }
+  /// Whether a command goes on without the vault: nobody named it or expects it, and this machine never saw it.
+  func goesOn(without error: StoreError) -> Bool {
+    let isExpected = places.vaultOptions.expected != nil || !places.vaultOptions.invitations.isEmpty
+    guard !isVaultNamed, !readsMirror, places.vault.url == nil, !isExpected else { return false }
+    return error.kind == .noVault && error.remedy != .returnVault
+  }
 
   /// Whether a person reads the plan first, and can answer.
   var showsPlans: Bool { !json && !quiet && questions == .anywhere && isatty(STDERR_FILENO) == 1 }

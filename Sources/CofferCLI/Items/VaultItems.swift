@@ -259,13 +259,13 @@ extension Context {
       case .byAgent(let client): return try AgentStore(service: service, vault: places.vault, client: client)
       case .here(let vault): return try VaultStore(service: service, vault: vault)
       }
-    } catch let error as StoreError where error.kind == .noVault && !mustHaveVault { return nil }
+    } catch let error as StoreError where goesOn(without: error) { return nil }
   }
 
   /// Like ``secrets(service:)``, but unlocked in this process, for notices of changes.
   func vaultStore(service: String) throws -> VaultStore? {
     do { return try VaultStore(service: service, vault: unlockedVault()) } catch let error as StoreError
-      where error.kind == .noVault && !mustHaveVault
+      where goesOn(without: error)
     { return nil }
   }
 }

@@ -36,6 +36,7 @@ extension StoreError {
     case "53100": (.noSpace, "free some space on the server and try again; nothing was changed")
     case "53300": (.busy, "the server has as many connections as it takes: try again, or raise max_connections")
     case "53200": (.memory, "free some memory on the server and try again")
+    case "2BP01": (.refused, "the role has given rights to others: REVOKE them with CASCADE first")
     case "42501": (.denied, "ask the server's administrator for the rights that this takes: SharedVault says which")
     case "25006": (.readOnly, "give the place of a server that can be written, or the role of a writer")
     case "42P06": (.busy, "another machine did the same in this moment: try again")

@@ -46,6 +46,9 @@ final class PostgresResult {
 
   func isNull(_ row: Int, _ column: Int32) -> Bool { library.is_null(handle, Int32(row), column) != 0 }
 
+  /// The number of bytes of a column; 0 for NULL.
+  func length(_ row: Int, _ column: Int32) -> Int { Int(library.length(handle, Int32(row), column)) }
+
   /// A `bigint`.
   func number(_ row: Int, _ column: Int32) throws(StoreError) -> Int64 {
     let bytes = try bytes(row, column)
@@ -57,7 +60,7 @@ final class PostgresResult {
   func bytes(_ row: Int, _ column: Int32) throws(StoreError) -> UnsafeRawBufferPointer {
     guard !isNull(row, column) else { throw tampered("a column holds NULL where something belongs") }
     return UnsafeRawBufferPointer(
-      start: library.value(handle, Int32(row), column), count: Int(library.length(handle, Int32(row), column)))
+      start: library.value(handle, Int32(row), column), count: length(row, column))
   }
 
   /// A `bytea`, lent, with a length in `lengths`.

@@ -83,6 +83,11 @@ extension OpenVault {
     over database: any VaultRows, with credentials: consuming Credentials, options: VaultOptions, trust: Trust,
     mirror: PinWatch? = nil, clock: @escaping @Sendable () -> Date = { Date() }
   ) throws(StoreError) -> OpenVault {
+    guard trust != .pinIsAccepted || !database.isStandby() else {
+      throw StoreError(
+        .unreachable, "a standby may lag, so its state is not accepted", place: database.place.description,
+        cure: "accept the vault at the primary: leave target_session_attrs out of the place")
+    }
     try database.expect(.header)
     let (tried, version) = try database.read { () throws(StoreError) in
       (try StoredParts.readHeader(database), try database.dataVersion())

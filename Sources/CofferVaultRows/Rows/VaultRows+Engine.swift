@@ -34,7 +34,7 @@ extension VaultRows {
     guard error.kind == .rolledBack, isStandby() else { return error }
     return StoreError(
       .unreachable, "the standby does not have the newest commit that this machine has seen", place: place.description,
-      cure: "try again when it has caught up, or read from the primary", underlying: error)
+      cure: "try again when it has caught up, or read from the primary")
   }
 
   package var bucketsWithoutDigest: [Int] { [] }

@@ -221,6 +221,8 @@ package enum RowLimits {
   /// a description of 64 KiB.
   package static let rowBytes = 4 * 1024 * 1024
   package static let indexBytes = 16
+  /// A description of 64 KiB, padded by at most an eighth, and its seal.
+  package static let metaBytes = 80 * 1024
   /// A sealed text has at least a tag.
   package static let sealedBytes = 16...rowBytes
   package static let digestBytes = 32

@@ -85,7 +85,9 @@ struct SharedPlaceTests {
     try home.transcript("vault grant \(reader)=none", with: by(writer), err: other, exit: 77)
     try home.transcript("vault grant \(owner)=none", with: by(owner), err: "this role owns the vault's tables", exit: 77)
     try server.sql("GRANT \(group) TO \(writer)")
-    try home.transcript("vault grant \(group)=writer \(writer)=none", with: by(owner), err: "\(writer) has more rights")
+    try home.transcript(
+      "vault grant \(group)=writer \(writer)=none --quiet", with: by(owner),
+      err: "\(writer)': this role still has more rights", exit: 77)
     try home.transcript("vault get a", with: by(writer), out: "1")
     try home.transcript(
       "vault grant \(group)=none --json", with: by(owner), out: #"[{"hasMore":false,"rights":"none","role":"\#(group)"}]"# + "\n")
@@ -95,6 +97,22 @@ struct SharedPlaceTests {
         "GRANT USAGE ON SCHEMA \(schema) TO \"ada\";\n"))
     try home.transcript("vault grant ada=reader --vault \(home.path)/file", err: "a file has no roles", exit: 77)
     try home.transcript("init --grant ada=reader --vault \(home.path)/file", err: "a vault in a file has no roles", exit: 64)
+  }
+
+  @Test(arguments: [true, false])
+  func `a vault that this machine knows is missing and not empty once it is gone`(isShared: Bool) throws {
+    let home = try isShared ? Home.withSharedVault() : Home.withVault()
+    try home.transcript("set a --secret --quiet", in: "1")
+    if isShared {
+      try DatabaseServer.shared.sql("ALTER SCHEMA \(home.schema) RENAME TO \(home.schema)_gone")
+    } else {
+      try FileManager.default.moveItem(atPath: home.vault, toPath: home.vault + ".gone")
+    }
+    for line in ["list", "list --json", "get a", "show a", "delete a --yes", "vault list", "status"] {
+      let answer = try home.coffer(line)
+      #expect(
+        answer.status == 78 && answer.err.contains("there is no vault"), "\(line): \(answer.status) \(answer.err)")
+    }
   }
 
   @Test

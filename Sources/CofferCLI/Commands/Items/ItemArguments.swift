@@ -119,7 +119,7 @@ extension Optional where Wrapped == DomainKey {
     _ context: Context, revealing reveals: Bool = false, _ work: (VaultItems) throws -> Result
   ) throws -> Result {
     do { return try work(try reveals ? context.ownItems() : context.itemsToRead()) } catch let error as StoreError {
-      guard error.kind == .noVault, let key = self, !context.mustHaveVault else { throw error }
+      guard let key = self, context.goesOn(without: error) else { throw error }
       throw key.router.notFound(key.name, hasVault: false)
     }
   }

@@ -60,7 +60,7 @@ struct ListCommand: OpeningCommand, TwoStoreCommand {
       where router != nil && (error as? Failure)?.status != .interrupted
     {
       // Preferences are listed although the vault is missing or does not open.
-      let isMissing = (error as? StoreError)?.kind == .noVault && !context.mustHaveVault
+      let isMissing = (error as? StoreError).map { context.goesOn(without: $0) } ?? false
       guard isMissing || !preferences.isEmpty else { throw error }
       let none = isMissing ? "no vault yet: coffer init creates one" : "no keys"
       try KeyList.show(preferences, json: options.json, none: none)

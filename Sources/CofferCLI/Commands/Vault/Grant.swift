@@ -1,5 +1,6 @@
 internal import ArgumentParser
 internal import Coffer
+internal import CofferPlatform
 internal import CofferTerminal
 internal import CofferVaultRows
 
@@ -8,12 +9,12 @@ struct VaultGrantCommand: Command {
     commandName: "grant", abstract: "Let roles of a vault's server read or write its tables, or none of both.",
     discussion: """
       A role gets exactly these rights, also to later tables of the vault's schema. Only the role that created the vault can \
-      give them. They are the server's rules: a value also takes a secret that opens the vault. A note names a role that has \
-      more rights as a superuser, or through another role. Needs no secret.
+      give them. They are the server's rules: a value also takes a secret that opens the vault. Exits with 77 if a role still \
+      has more rights, because the server has them from elsewhere. Needs no secret.
       """)
 
   @Argument(help: ArgumentHelp("A role, and its rights.", valueName: "role=writer|reader|none")) var roles: [String] = []
-  @Flag(help: "Print the SQL statements for the vault's owner, and change nothing.") var sql = false
+  @Flag(help: "Print the SQL statements for the role that created the vault, and change nothing.") var sql = false
   @OptionGroup var options: AnswerOptions
 
   func validate() throws {
@@ -30,14 +31,14 @@ struct VaultGrantCommand: Command {
     }
     let more = try place.grant(roles)
     if options.json {
-      return try Output.json(roles.map { Answer(role: $0.name, rights: $0.access.rawValue, hasMore: more.contains($0)) })
+      try Output.json(roles.map { Answer(role: $0.name, rights: $0.access.rawValue, hasMore: more.contains($0)) })
+    } else {
+      context.done(roles.map { "\(Printable.line($0.name)): \($0.access.rawValue)" }.joined(separator: ", "))
     }
-    context.done(roles.map { "\(Printable.line($0.name)): \($0.access.rawValue)" }.joined(separator: ", "))
-    for role in more {
-      context.note(
-        "\(Printable.line(role.name)) has more rights, as a superuser or through a role of which it is a member: REVOKE that one "
-          + "from it")
-    }
+    guard let role = more.first else { return }
+    throw StoreError(
+      .refused, "this role still has more rights: as a superuser, by another role, or by PUBLIC", key: role.name,
+      place: place.description, cure: "REVOKE the other role from it in psql; \\dp shows who gave which rights")
   }
 
   private struct Answer: Encodable { let role: String, rights: String, hasMore: Bool }
