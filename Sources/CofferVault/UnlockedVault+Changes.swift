@@ -152,7 +152,7 @@ extension UnlockedVault {
 
   package borrowing func contains(_ name: String, service: String) throws(StoreError) -> Bool {
     let item = try ItemName(service: service, account: name)
-    return try core.read { (vault) throws(StoreError) in
+    return try core.read(about: item) { (vault) throws(StoreError) in
       try vault.items.version(of: item) != .absent
     }
   }
@@ -160,7 +160,7 @@ extension UnlockedVault {
   /// Expired or not; ``RecordVersion/absent`` if there is none.
   package borrowing func version(of name: String, service: String) throws(StoreError) -> RecordVersion {
     let item = try ItemName(service: service, account: name)
-    return try core.read { (vault) throws(StoreError) in
+    return try core.read(about: item) { (vault) throws(StoreError) in
       try vault.items.version(of: item)
     }
   }

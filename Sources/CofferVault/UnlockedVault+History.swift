@@ -14,7 +14,7 @@ extension UnlockedVault {
   /// The known versions of an item or field, including the current one, newest first.
   public borrowing func revisions(of name: ItemName) throws(StoreError) -> [VaultRevision] {
     try about(name) { () throws(StoreError) in
-      try core.read { (vault) throws(StoreError) in try vault.items.history.revisions(of: name) }
+      try core.read(about: name) { (vault) throws(StoreError) in try vault.items.history.revisions(of: name) }
     }
   }
 
@@ -23,7 +23,7 @@ extension UnlockedVault {
   /// - Throws: the errors of `get(_:)`.
   public borrowing func get(_ name: ItemName, revision: UInt64) throws(StoreError) -> SecretForm? {
     try about(name) { () throws(StoreError) in
-      try core.read { (vault) throws(StoreError) in try vault.items.history.form(name, revision: revision) }
+      try core.read(about: name) { (vault) throws(StoreError) in try vault.items.history.form(name, revision: revision) }
     }
   }
 

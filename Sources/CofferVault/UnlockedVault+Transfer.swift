@@ -61,7 +61,7 @@ extension UnlockedVault {
     for item in items {
       let form: SecretForm??
       do throws(StoreError) {
-        form = try core.read { (vault) throws(StoreError) in try vault.items.form(item.name) }
+        form = try core.read(about: item.name) { (vault) throws(StoreError) in try vault.items.form(item.name) }
       } catch {
         guard let unreadable, [.damaged, .tampered].contains(error.kind) else { throw error }
         unreadable(item, error.about(key: item.name.description))

@@ -96,7 +96,7 @@ public struct UnlockedVault: ~Copyable, Sendable {
   /// The listing of `name` without opening its value, expired or not; nil if there is no such item.
   public borrowing func item(_ name: ItemName) throws(StoreError) -> VaultItem? {
     try about(name) { () throws(StoreError) in
-      try core.read { (vault) throws(StoreError) in
+      try core.read(about: name) { (vault) throws(StoreError) in
         try vault.items.item(name)
       }
     }

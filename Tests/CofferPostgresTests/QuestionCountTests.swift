@@ -43,6 +43,10 @@ import Testing
     guard let vault else { return }
     try sends("get: list and record", 2) { _ = try vault.get(name("item 7")) }
     try sends("get: record", 1) { _ = try vault.get(name("item 7")) }
+    try sends("its description, then its former values", 3) {
+      #expect(try vault.item(name("item 7")) != nil)
+      _ = try vault.revisions(of: name("item 8"))
+    }
     try sends("set: lock, rows", 2) { _ = try vault.set(form("new"), for: name("item 7")) }
     try sends("status", 2) { _ = try vault.status() }
     try sends("list: state, lists, records", 4) { _ = try vault.list() }

@@ -90,8 +90,8 @@ extension Example {
     ],
     "vault join": [Example("a vault shared with you", "coffer vault join /mnt/team/vault.sqlite --identity ~/me.identity")],
     "vault grant": [
-      Example("let a role of the server write", "coffer --vault team vault grant ada=writer"),
-      Example("shut a removed member's role out", "coffer --vault team vault grant ada=none"),
+      Example("let a role of the server write", "coffer vault grant ada=writer --vault team"),
+      Example("shut a removed member's role out", "coffer vault grant ada=none --vault team"),
     ],
     "vault slot": [Example("ways to unlock the vault", "coffer vault slot list")],
     "vault slot list": [Example("ways to unlock the vault", "coffer vault slot list")],

@@ -57,7 +57,7 @@ private struct Script {
   /// The answers to the questions asked of every server.
   private static let facts =
     ServerMessage.row(["0", ""])
-    + ServerMessage.row(["1", PostgresSchema.text, "1", PlainSchema.text, "1", "UTF8"]) + ServerMessage.ready
+    + ServerMessage.row(["1", PostgresSchema.text, "1", PlainSchema.text, "1", "UTF8", "0"]) + ServerMessage.ready
 }
 
 private final class Outcome {
