@@ -27,7 +27,7 @@ struct ThreeHomesTests {
     var homes: [String: Home] = [:]
     var (recipient, invitation, last) = ("", "", "")
     let steps = try Self.steps()
-    #expect(steps.count == 29 && steps.last?.line == "REVOKE writers FROM grace;")
+    #expect(steps.count == 27 && steps.last?.line == "REVOKE writers FROM grace;")
     for (who, text) in steps.dropLast() {
       guard let who else {
         let isAdas = text.contains("SCHEMA")
