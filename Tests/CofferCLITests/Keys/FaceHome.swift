@@ -39,7 +39,7 @@ final class FaceHome {
   func start(_ words: String = "") throws { try start(Home.coffer, ["ssh", "run"] + Home.words(words)) }
   func start(_ program: String, _ words: [String]) throws {
     face = try child(program, words)
-    eventually("it listens") { home.exists("run/ssh.sock") }
+    eventually("it listens") { SocketProxy.isListening(home.path + "/run/ssh.sock") }
   }
 
   func end() throws -> Int32 {
