@@ -7,7 +7,7 @@ final class FarServer: Sendable {
   private let oneWay: Double
   private let target: String
 
-  /// Listens in `folder` before the socket of the number `server`, under the next one.
+  /// Listens in `folder` before the socket of the number `server`. The number of its own is higher by the milliseconds.
   init(_ folder: String, server: Int32, milliseconds: Double) throws {
     port = server + Int32(milliseconds)
     oneWay = milliseconds * 500

@@ -3,8 +3,8 @@ internal import CofferVaultFormat
 internal import CofferVaultRows
 
 enum RecordQuery {
-  /// Questions for records on their way at once: the first of a scan, and the most. Those between are for so many bytes as
-  /// take some memory.
+  /// The number of questions for records on their way at once: at the beginning of a scan, and at most. In between, the size
+  /// of the last batch decides, for this number of bytes in all.
   static let (firstWindow, mostWindow, bytesOfWindow) = (4, 64, 8 << 20)
   /// List entries per question: 2 MiB.
   static let listBatch = 65_536

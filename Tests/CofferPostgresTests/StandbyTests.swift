@@ -65,7 +65,7 @@ import Testing
     #expect(end.all == [.outcomeUnknown])
   }
 
-  @Test func `a standby that a place prefers is read, and refused as behind until it has what this machine saw`() throws {
+  @Test func `a standby that a place prefers is read, and refused as behind until it has this machine's newest commit`() throws {
     let first = try DatabaseServer.make()
     let second = try first.standby(isSynchronous: true)
     let shared = try SharedVault(on: first)

@@ -40,7 +40,7 @@ struct Audit: ~Copyable {
   let oldest: Date
   /// A value that expires before this does so soon.
   let soonest: Date
-  /// When the last member was removed, who could read what is from before; nil for nobody.
+  /// The time of the last removal of a member, who could read all older values; nil without one.
   let removal: Date?
   private let key: SecretBytes
   private var users: [[UInt8]: [ItemName]] = [:]

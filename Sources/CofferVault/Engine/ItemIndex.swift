@@ -20,9 +20,9 @@ struct ItemIndex {
   mutating func update(_ items: ItemTable, most: Int = .max) throws(StoreError) -> Bool {
     let tree = items.view.tree
     let changed = RecordTable.present.buckets.filter { digests[$0] != tree.digests[$0] }
-    let (now, filled) = (changed.prefix(most), Set(tree.filled(.present)))
+    let now = changed.prefix(most)
     // A server is asked for all of them at once.
-    try items.view.scanning(.present, .metadata, in: now.filter(filled.contains)) { () throws(StoreError) in
+    try items.view.scanning(.present, .metadata, in: now.filter { tree.digests[$0] != .zero }) { () throws(StoreError) in
       for bucket in now where !isTooLarge {
         try read(bucket, items)
         if size > Self.mostBytes {

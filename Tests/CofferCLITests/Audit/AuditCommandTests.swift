@@ -23,7 +23,7 @@ struct AuditCommandTests {
     return home
   }
 
-  @Test func `what a removed member has seen is told until it changes`() throws {
+  @Test func `a secret that a removed member has seen is told until it changes`() throws {
     let home = try Home.withVault()
     for name in ["a", "b"] { try home.transcript("vault set \(name) --generate --quiet") }
     let key = try home.coffer("vault identity \(home.path)/grace --new").out.trimmingCharacters(in: .newlines)

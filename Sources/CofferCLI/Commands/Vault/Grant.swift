@@ -59,6 +59,6 @@ extension ServerRole {
     .usage("a vault in a file has no roles: \(place.short)", try: "the owner and mode of the file say who reads it")
   }
 
-  /// What the owner of new tables does next.
+  /// The next step of the owner of new tables.
   static let advice = "only your role can use its tables: coffer vault grant ROLE=writer lets another one in"
 }

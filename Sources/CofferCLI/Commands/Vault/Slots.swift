@@ -146,10 +146,9 @@ struct SlotRemoveCommand: OpeningCommand, AskingCommand {
       if let chosen { return try vault.rotate(only: chosen, shown: shown, progress: progress) }
       return try vault.removeSlot(removed.summary.id, shown: shown, progress: progress)
     }
-    if removed.summary.kind == .recipient {
-      context.note("the member has seen all secrets so far: coffer vault audit --seen lists those that have not changed since")
-    }
-    if vault.place.url != nil, removed.summary.kind == .recipient {
+    guard removed.summary.kind == .recipient else { return }
+    context.note("the member has seen all secrets so far: coffer vault audit --seen lists those that have not changed since")
+    if vault.place.url != nil {
       context.note("the server still lets the member's role in: coffer vault grant ROLE=none shuts it out")
     }
   }
