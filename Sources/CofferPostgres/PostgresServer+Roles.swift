@@ -19,17 +19,21 @@ extension PostgresServer {
         .denied, "this role does not own the vault's tables", place: session.shown.description,
         cure: "use the role that created the vault")
     }
+    // One after the other: the server fails the second of two that change one table's rights.
+    let begin = ["BEGIN", "LOCK TABLE \(rows.schema).header IN SHARE ROW EXCLUSIVE MODE"]
     let statements = roles.flatMap { PostgresSchema.grants(rows.schema, to: $0, replacing: true) }
     do throws(StoreError) {
-      for sql in ["BEGIN"] + statements + ["COMMIT"] { try connection.perform(sql, until: session.deadline) }
+      for sql in begin + statements { try connection.perform(sql, until: session.deadline) }
       _ = try connection.answers(doing: "grant rights to roles", until: session.deadline)
+      var more: [ServerRole] = []
+      for role in roles where try Self.hasMore(role, session) { more.append(role) }
+      try connection.perform("COMMIT", until: session.deadline)
+      _ = try connection.answers(doing: "grant rights to roles", until: session.deadline)
+      return more
     } catch {
       connection.rollBack(until: session.deadline)
       throw error
     }
-    var more: [ServerRole] = []
-    for role in roles where try Self.hasMore(role, session) { more.append(role) }
-    return more
   }
 
   /// Whether each role is there, and does not own the tables: the owner would lock itself out.

@@ -95,6 +95,10 @@ struct SharedPlaceTests {
     #expect(
       try home.coffer("vault grant ada=reader --sql", with: by(owner)).out.hasPrefix(
         "GRANT USAGE ON SCHEMA \(schema) TO \"ada\";\n"))
+    let line = "for n in 1 2 3 4 5 6 7 8; do \(Home.coffer) vault grant \(group)=reader --quiet || echo $? & done; wait"
+    let ran = try home.program(["/bin/sh", "-c", line], with: by(owner))
+    let together = try #require(ran)
+    #expect(together.out.isEmpty && together.err.isEmpty, "one waits for the other: \(together)")
     try home.transcript("vault grant ada=reader --vault \(home.path)/file", err: "a file has no roles", exit: 77)
     try home.transcript("init --grant ada=reader --vault \(home.path)/file", err: "a vault in a file has no roles", exit: 64)
   }
