@@ -112,6 +112,8 @@ import Testing
       // Some frames remove keys.
       let held = try Held(keys, isWithheld: isWithheld)
       var answers = Data()
+      // Plain reads first: keys that are not withheld are found whatever the choices below are.
+      answers += try WithheldKeyTests.answers(to: WithheldKeyTests.frames(.get).flatMap(\.self), held.agent).bytes
       for _ in 0..<20 {
         var frames: [[UInt8]] = []
         while frames.count < 25 {
