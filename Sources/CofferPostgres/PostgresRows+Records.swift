@@ -85,6 +85,7 @@ extension PostgresRows {
   func putRecord(
     at index: UnsafeRawBufferPointer, in table: RecordTable, _ record: borrowing RecordColumns, over standing: RecordPlace
   ) throws(StoreError) {
+    if queueing.draft != nil { return queueing.note(index, table, record, over: standing) }
     reader.forgetAhead(table)
     let value = record.value.map { PostgresConnection.Parameter.bytes($0) } ?? .null
     let parameters: [PostgresConnection.Parameter] = [.bytes(index), .bytes(record.rid), .bytes(record.meta), value]
@@ -106,6 +107,10 @@ extension PostgresRows {
   }
 
   func deleteRecord(at index: UnsafeRawBufferPointer, in table: RecordTable) throws(StoreError) {
+    if queueing.draft != nil, let index = RecordIndex(index) {
+      queueing.draft?.append(.delete(index, table))
+      return
+    }
     reader.forgetAhead(table)
     try remove(from: table.name, where: "idx = $1", [.bytes(index)])
   }

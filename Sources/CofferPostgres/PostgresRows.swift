@@ -1,5 +1,6 @@
 internal import CofferPlatform
 internal import CofferStorage
+internal import CofferVaultFormat
 internal import CofferVaultRows
 
 /// The rows of a vault on a PostgreSQL server, which is trusted only to store bytes: types and lengths are checked here, and
@@ -18,8 +19,6 @@ final class PostgresRows: ServerRows {
   private var version: Int64 = 0
   /// The number of further writes that read others' changes at once.
   private var othersWrite = 0
-  /// After so many writes in a row without one of others, it is 0.
-  private static let mostOthersWrite = 8
   /// The announced rows, outside of a transaction.
   var announced: PostgresTransaction.Beginning?
   /// The plain half for the next write.
@@ -48,23 +47,29 @@ final class PostgresRows: ServerRows {
 
   var logRows: any LogRows { PostgresLog(rows: self) }
   var outcomeRows: any OutcomeRows { PostgresOutcomes(rows: self) }
+  var intents: (any IntentRows)? { PostgresIntents(rows: self) }
+  var queueing = Queueing()
 
   // MARK: Transactions
 
-  func beginReading() throws(StoreError) { try begin(writing: false) }
+  func beginReading() throws(StoreError) { _ = try begin(writing: false) }
 
   func endReading() throws(StoreError) {
     try transaction.take()?.end()
   }
 
-  func beginWriting() throws(StoreError) {
+  func beginWriting() throws(StoreError) { _ = try beginWriting(nil) }
+
+  /// - Parameter queue: how to take a turn only if nobody else has it; nil to wait for it.
+  /// - Returns: false if another writer has it.
+  func beginWriting(_ queue: PostgresTransaction.Queueing?) throws(StoreError) -> Bool {
     hasLostCommit = false
     if !session.facts.mayWrite {
       // The role may have been granted the right since the connection was made.
       session.close()
       _ = try session.open()
     }
-    do throws(StoreError) { if session.facts.mayWrite { return try begin(writing: true) } } catch {
+    do throws(StoreError) { if session.facts.mayWrite { return try begin(writing: true, queue) } } catch {
       guard (error.underlying as? PostgresFailure)?.state == "42501" else { throw error }
     }
     announced = nil
@@ -79,10 +84,11 @@ final class PostgresRows: ServerRows {
   }
 
   func rollBack() {
+    queueing.draft = nil
     transaction.take()?.rollBack()
   }
 
-  private func begin(writing: Bool) throws(StoreError) {
+  private func begin(writing: Bool, _ queue: PostgresTransaction.Queueing? = nil) throws(StoreError) -> Bool {
     guard !isClosed else { throw StoreError(.closed, "the vault was closed", place: place.description, cure: "open it again") }
     guard transaction == nil else {
       throw StoreError(
@@ -91,20 +97,27 @@ final class PostgresRows: ServerRows {
     let ahead = announced.take()
     // For this write alone: one that settles or follows a lost commit has no companion.
     let half = writing ? companion.take() : nil
-    let (known, followsOthers) = (known, othersWrite > 0)
+    let (known, followsOthers, isDraft) = (known, othersWrite > 0, queueing.draft != nil)
     let begun = try session.begin { [session] (connection) throws(StoreError) in
       writing
-        ? try .writing(connection, session, ahead, known: known, followsOthers: followsOthers, half: half)
-        : try PostgresTransaction.reading(connection, session, ahead, known: known)
+        ? try .writing(connection, session, ahead, known: known, followsOthers: followsOthers, half: half, queue)
+        : try PostgresTransaction.reading(connection, session, ahead, known: known, isDraft: isDraft)
+    }
+    queueing.isReplicated = begun.isReplicated
+    guard queue == nil || begun.state != nil else {
+      try begun.end()
+      return false
     }
     transaction = begun
     if begun.state != known {
-      othersWrite = known == nil ? 0 : Self.mostOthersWrite
+      // After eight writes in a row without one of others, it is 0.
+      othersWrite = known == nil ? 0 : 8
       version += 1
       self.known = begun.state
     } else if writing {
       othersWrite = max(0, othersWrite - 1)
     }
+    return true
   }
 
   private func commit(_ transaction: PostgresTransaction) throws(StoreError) {

@@ -17,6 +17,12 @@ final class PostgresTransaction {
   /// Log rows with others' changes.
   typealias LogPart = (first: Int64, most: Int)
 
+  /// How to begin to write only if nobody else does.
+  struct Queueing {
+    /// The queued intent, if any, and its box to queue it before.
+    let id: CommitID?, box: [UInt8]?
+  }
+
   struct Item {
     let index: [UInt8]
     let needsList: Bool
@@ -43,6 +49,9 @@ final class PostgresTransaction {
   private(set) var header: PostgresResult?
   private(set) var digests: PostgresResult?
   private(set) var log: (first: Int64, most: Int, rows: PostgresResult)?
+  private(set) var intents: PostgresResult?
+  /// Whether commits wait for a standby. Asked by a read of others' commits.
+  private(set) var isReplicated = true
 
   init(
     _ connection: PostgresConnection, _ session: PostgresSession, known: [UInt8]? = nil, isWriting: Bool = true,
@@ -60,28 +69,39 @@ final class PostgresTransaction {
   /// - Parameter followsOthers: whether to read the rows that show others' commits.
   static func writing(
     _ connection: PostgresConnection, _ session: PostgresSession, _ beginning: Beginning?, known: [UInt8]?,
-    followsOthers: Bool, half: PlainHalf?
+    followsOthers: Bool, half: PlainHalf?, _ queue: Queueing? = nil
   ) throws(StoreError) -> PostgresTransaction {
     let transaction = PostgresTransaction(connection, session, known: known, half: half)
+    if let id = queue?.id, let box = queue?.box { try PostgresIntents.put(id, box, connection, session) }
     try connection.perform("BEGIN ISOLATION LEVEL READ COMMITTED", until: session.deadline)
     // Everywhere the plain store's lock comes before the vault's.
     try half?.begin(connection, session)
     // Alone and first: joined rows would be from before the wait for the lock.
-    try connection.ask(
-      "SELECT \(SingleTable.state.bytes), \(PostgresSchema.isAsynchronous) FROM \(session.place.schema).state WHERE id = 1 "
-        + "LIMIT 1 FOR UPDATE",
-      until: session.deadline)
-    try transaction.begin(beginning, followsOthers: followsOthers)
+    let schema = session.place.schema
+    let question = "SELECT \(SingleTable.state.bytes), \(PostgresSchema.isAsynchronous) FROM \(schema).state WHERE id = 1"
+    if let queue {
+      // Whose commit was made needs no turn.
+      let isQueued = queue.id == nil ? "" : " AND EXISTS (SELECT 1 FROM \(schema).intents WHERE id = $1)"
+      try (queue.id ?? .zero).withBytes { (id) throws(StoreError) in
+        try connection.ask(
+          "\(question)\(isQueued) LIMIT 1 FOR UPDATE SKIP LOCKED", queue.id == nil ? [] : [.bytes(id)], until: session.deadline)
+      }
+      try connection.ask(PostgresIntents.question(schema), until: session.deadline)
+    } else {
+      try connection.ask("\(question) LIMIT 1 FOR UPDATE", until: session.deadline)
+    }
+    try transaction.begin(beginning, followsOthers: followsOthers, readsQueue: queue != nil)
     return transaction
   }
 
   /// Begins to read: by one statement for a single record, if `known` is the state.
   static func reading(
-    _ connection: PostgresConnection, _ session: PostgresSession, _ beginning: Beginning?, known: [UInt8]?
+    _ connection: PostgresConnection, _ session: PostgresSession, _ beginning: Beginning?, known: [UInt8]?,
+    isDraft: Bool = false
   ) throws(StoreError) -> PostgresTransaction {
     let transaction = PostgresTransaction(connection, session, known: known, isWriting: false)
     if case .item(let item) = beginning, !item.needsList, let known {
-      if try transaction.readAtOnce(item.index, known) { return transaction }
+      if try transaction.readAtOnce(item.index, known, ofAnyState: isDraft) { return transaction }
     }
     try transaction.beginSnapshot()
     try transaction.begin(beginning, followsOthers: true)
@@ -94,11 +114,12 @@ final class PostgresTransaction {
   }
 
   /// Sends the first questions, and takes the answers.
-  private func begin(_ beginning: Beginning?, followsOthers: Bool) throws(StoreError) {
+  private func begin(_ beginning: Beginning?, followsOthers: Bool, readsQueue: Bool = false) throws(StoreError) {
     do throws(StoreError) {
       if let beginning { try ask(beginning, followsOthers) }
       var answers = try connection.answers(doing: isWriting ? "begin to write" : "read the vault", until: session.deadline)[...]
       try takeState(answers.removeFirst())
+      if readsQueue { intents = answers.removeFirst() }
       if let beginning { try take(&answers, beginning, followsOthers) }
     } catch {
       connection.rollBack(until: session.deadline)
@@ -124,6 +145,7 @@ final class PostgresTransaction {
       try connection.ask(PostgresLog.question(schema), [.number(log.first), .number(Int64(log.most))], until: deadline)
     }
     switch beginning {
+    case .others where !isWriting: try connection.ask(PostgresSchema.isReplicated, until: deadline)
     case .header: try connection.ask(SingleTable.header.question(schema), until: deadline)
     case .digests: try connection.ask(PostgresRows.digests(schema), until: deadline)
     case .others: break
@@ -146,6 +168,7 @@ final class PostgresTransaction {
       self.log = (log.first, log.most, answers.removeFirst())
     }
     switch beginning {
+    case .others where !isWriting: isReplicated = try answers.removeFirst().number(0, 0) != 0
     case .header: header = answers.removeFirst()
     case .digests: digests = answers.removeFirst()
     case .others: break
@@ -167,13 +190,14 @@ final class PostgresTransaction {
   /// Reads the state and a record by one statement, which sees one snapshot as a transaction does.
   ///
   /// - Returns: false if the state is not the known one: more has to be read.
-  private func readAtOnce(_ index: [UInt8], _ known: [UInt8]) throws(StoreError) -> Bool {
+  private func readAtOnce(_ index: [UInt8], _ known: [UInt8], ofAnyState: Bool) throws(StoreError) -> Bool {
     try index.span.bytes.withUnsafeBytes { (index) throws(StoreError) in
       try connection.ask(RecordQuery.recordWithState(schema), [.bytes(index)], until: session.deadline)
     }
     let answer = try connection.answers(doing: "read the vault", until: session.deadline)[0]
     try answer.check([UInt32](repeating: PostgresResult.bytea, count: 4))
-    guard answer.count == 1, try answer.bytes(0, 0).elementsEqual(known) else { return false }
+    guard answer.count == 1 else { return false }
+    if !ofAnyState { guard try answer.bytes(0, 0).elementsEqual(known) else { return false } }
     (isAnswered, state, ahead) = (true, known, RecordAhead(index: index, rows: answer, first: 1))
     return true
   }

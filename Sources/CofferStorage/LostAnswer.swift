@@ -7,7 +7,7 @@ package struct LostAnswer {
   private let subject: String
 
   /// The longest wait for a server, before the commit stays unsettled. A server takes some seconds to restart.
-  private static let patience = Duration.seconds(15)
+  package static let patience = Duration.seconds(15)
   /// Microseconds.
   private static let pause: UInt32 = 100_000
 

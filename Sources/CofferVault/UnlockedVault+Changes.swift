@@ -46,7 +46,7 @@ extension UnlockedVault {
   @discardableResult
   public borrowing func apply(_ changes: [ItemChange]) throws(StoreError) -> [VaultItem] {
     try checkNames(of: changes)
-    return try core.write { (vault, sealed) throws(StoreError) in try vault.items.apply(changes, &sealed) }
+    return try core.writeOrQueue { (vault, sealed) throws(StoreError) in try vault.items.apply(changes, &sealed) }
   }
 
   /// Makes a change to an internal item, which `apply(_:)` refuses; to any other as `apply(_:)` does.
@@ -91,7 +91,7 @@ extension UnlockedVault {
     _ name: ItemName, if condition: WriteCondition = .always, keptUntil date: Date? = nil
   ) throws(StoreError) -> Bool {
     do throws(StoreError) {
-      return try core.write { (vault, change) throws(StoreError) in
+      return try core.writeOrQueue { (vault, change) throws(StoreError) in
         try vault.items.require(condition, ofItem: name)
         return try vault.items.removals.remove(name, keptUntil: date, &change)
       }

@@ -131,13 +131,13 @@ public struct UnlockedVault: ~Copyable, Sendable {
   ///     keeps none.
   /// - Throws: `StoreError` `.tooLarge`, `.alreadyExists`, `.conflict`, `.notFound` (the item of a field), `.busy`,
   ///   `.tampered`, `.noSpace`, `.io`. Nothing has changed then, and the write cannot appear later. `.outcomeUnknown` if a
-  ///   disk failure leaves the result open.
+  ///   disk failure leaves the result open, or another writer to a server does not finish in time.
   @discardableResult
   public borrowing func set(
     _ form: SecretForm, for name: ItemName, if condition: WriteCondition = .always, keeping: Int? = nil
   ) throws(StoreError) -> VaultItem {
     try about(name) { () throws(StoreError) in
-      try core.write(about: name) { (vault, change) throws(StoreError) in
+      try core.writeOrQueue(about: name) { (vault, change) throws(StoreError) in
         try vault.items.put(form, for: name, if: condition, keeping: keeping, &change)
       }
     }

@@ -51,11 +51,11 @@ final class VaultObservation: Sendable {
 
 extension VaultStore {
   func telling(
-    with companion: (any CompanionWrites)? = nil,
+    with companion: (any CompanionWrites)? = nil, mayQueue: Bool = false,
     _ body: (OpenVault, inout CofferVault.Change) throws(StoreError) -> [String: CofferStorage.Change.Cause]
   ) throws(StoreError) {
     guard let feed = observation.feed, feed.isObserved else {
-      _ = try write(with: companion, body)
+      _ = try write(with: companion, mayQueue: mayQueue, body)
       return
     }
     try Reentrancy.check(place)

@@ -77,11 +77,15 @@ public final class VaultStore: DecidingStore {
     }
   }
 
+  /// - Parameter mayQueue: whether another writer of a server may commit it, and `body` may run twice.
   func write<Result: Sendable>(
-    with companion: (any CompanionWrites)? = nil, _ body: (OpenVault, inout Change) throws(StoreError) -> Result
+    with companion: (any CompanionWrites)? = nil, mayQueue: Bool = false,
+    _ body: (OpenVault, inout Change) throws(StoreError) -> Result
   ) throws(StoreError) -> Result {
     let core = try held.opened()
-    do throws(StoreError) { return try core.write(with: companion, body) } catch { throw held.lapsed(core, error) }
+    do throws(StoreError) {
+      return mayQueue ? try core.writeOrQueue(body) : try core.write(with: companion, body)
+    } catch { throw held.lapsed(core, error) }
   }
 }
 
@@ -109,7 +113,7 @@ extension VaultStore {
   /// Stores `form` as the item `name`, or removes the item if `form` is nil.
   public func save(_ form: SecretForm?, for name: String) throws(StoreError) {
     let item = try ItemName(service: service, account: name)
-    try telling { (vault, change) throws(StoreError) in
+    try telling(mayQueue: true) { (vault, change) throws(StoreError) in
       guard let form else { return try vault.items.removals.remove(item, &change) ? [name: .removed] : [:] }
       _ = try vault.items.put(form, for: item, if: .always, &change)
       return [name: .set]

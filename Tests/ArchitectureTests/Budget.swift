@@ -1,7 +1,7 @@
 /// Limits of Coffer's size and entanglement. A change that needs more raises a figure here, in its own commit.
 enum Budget {
   // Lines of .swift, .c and .h; code lines are neither blank nor only a comment.
-  static let sourceLines = 98_700
+  static let sourceLines = 98_800
   static let codeLines = 76_000
   static let testLines = 87_600
   static let largestTarget = 20_900
@@ -16,13 +16,13 @@ enum Budget {
   static let fileCircle = 20
   /// Members visible to a file of the vault's engine: all non-private ones of its target, and the visible ones of the two
   /// targets below.
-  static let engineMembers = 1_500
+  static let engineMembers = 1_540
   static let storeRequirements = 9
   static let decidingStoreRequirements = 3
   static let layeredStoreRequirements = 4
 
   static let trackedFiles = 2_340
-  static let commentWords = 177_000
+  static let commentWords = 177_300
   /// Clauses in the comments of Sources that begin with what, who or whoever.
   static let clauses = 40
   static let linesOver130 = 2

@@ -54,17 +54,13 @@ import Testing
     try vault.set(form("old"), for: name("a"))
     let file = try backup(shared)
     let group = DispatchGroup()
-    func later(_ waiting: Int, _ body: @escaping @Sendable () throws -> Void) throws {
+    func later(_ isWaiting: String, _ body: @escaping @Sendable () throws -> Void) throws {
       group.enter()
       Thread.detachNewThread {
         do { try body() } catch { Issue.record(error) }
         group.leave()
       }
-      try eventually("it waits for the lock") {
-        try shared.server.sql(
-          "SELECT count(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND query LIKE '%\(shared.schema)%'"
-        ) == "\(waiting)"
-      }
+      try eventually("it waits") { try shared.server.sql("SELECT count(*) \(isWaiting)") == "1" }
     }
     try vault.rehearse([.set(form("x"), for: name("b"))])
     let session = PostgresSession(try PostgresPlace(shared.url), patience: nil)
@@ -72,10 +68,10 @@ import Testing
     try third.perform("BEGIN", until: .now + .seconds(60))
     try third.perform("SELECT 1 FROM \(shared.schema).state FOR UPDATE", until: .now + .seconds(60))
     _ = try third.answers(until: .now + .seconds(60))
-    try later(1) {
+    try later("FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND query LIKE '%\(shared.schema)%'") {
       _ = try RestorableBackup(file, toRestoreAt: shared.place).restore(with: shared.credentials(), options: .withoutPins)
     }
-    try later(2) { try other.set(form("after"), for: name("c")) }
+    try later("FROM \(shared.schema).intents") { try other.set(form("after"), for: name("c")) }
     third.rollBack(until: .now + .seconds(60))
     group.wait()
     #expect(try text(vault.get(name("a"))) == "old" && text(vault.get(name("c"))) == "after")

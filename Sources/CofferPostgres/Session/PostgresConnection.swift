@@ -254,5 +254,5 @@ final class PostgresConnection {
   }
 
   /// Waits for a notice on the channel, a ring of `bell`, or the end of `time`; false after a ring.
-  func waitForNotice(_ bell: Bell, for time: Duration) throws(StoreError) -> Bool { try link.waitForNotice(bell, for: time) }
+  func waitForNotice(_ bell: Bell?, for time: Duration) throws(StoreError) -> Bool { try link.waitForNotice(bell, for: time) }
 }

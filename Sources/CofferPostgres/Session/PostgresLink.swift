@@ -122,10 +122,12 @@ final class PostgresLink {
   }
 
   /// Waits for a notice, a ring of `bell`, or the end of `time`; false after a ring, and after other data from the server.
-  func waitForNotice(_ bell: Bell, for time: Duration) throws(StoreError) -> Bool {
+  func waitForNotice(_ bell: Bell?, for time: Duration) throws(StoreError) -> Bool {
+    // One may have come with the last answer.
+    if takeNotices() { return true }
     var waiting = [
       pollfd(fd: handle.library.socket(handle.pointer), events: Int16(POLLIN), revents: 0),
-      pollfd(fd: bell.hearing, events: Int16(POLLIN), revents: 0),
+      pollfd(fd: bell?.hearing ?? -1, events: Int16(POLLIN), revents: 0),
     ]
     let ready = poll(&waiting, 2, Int32(clamping: Int64(time / .milliseconds(1))))
     guard ready >= 0 || errno == EINTR else { throw StoreError(errno: errno, "wait for the server", place: "poll") }

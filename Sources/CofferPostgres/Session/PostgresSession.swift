@@ -206,6 +206,7 @@ enum PostgresSchema {
     ("digest", [("bucket", "bigint", false), ("hash", "bytea", false)]),
     ("header", [("id", "bigint", false), ("bytes", "bytea", false)]),
     ("header_copy", [("id", "bigint", false), ("bytes", "bytea", false)]),
+    ("intents", [("id", "bytea", false), ("box", "bytea", false)]),
     ("log", [("seq", "bigint", false), ("box", "bytea", false)]),
     ("old", [("idx", "bytea", false), ("rid", "bytea", false), ("meta", "bytea", false), ("value", "bytea", true)]),
     ("rec", [("idx", "bytea", false), ("rid", "bytea", false), ("meta", "bytea", false), ("value", "bytea", true)]),
@@ -275,6 +276,8 @@ enum PostgresSchema {
     CASE WHEN current_setting('fsync') = 'off' OR current_setting('synchronous_commit') IN ('off', 'local')
       THEN 1::bigint ELSE 0::bigint END
     """
+
+  static let isReplicated = "SELECT CASE WHEN current_setting('synchronous_standby_names') = '' THEN 0::bigint ELSE 1 END"
 
   static func copying(_ schema: String, to copy: String) -> [String] {
     statements(copy) + tables.map { "INSERT INTO \(copy).\($0.name) SELECT * FROM \(schema).\($0.name)" }

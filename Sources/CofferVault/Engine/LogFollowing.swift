@@ -21,10 +21,12 @@ struct LogFollowing {
     let known = view.state.logSequence
     guard next.logSequence > known, next.logSequence - known <= UInt64(Self.most) else { return nil }
     var changed: [Int: Digest32] = [:]
-    var isClear = true
+    var (isClear, head, rows) = (true, view.state.logHead, [RecentRow]())
     try view.database.log.forEach(from: first, most: Self.most) { (sequence, row) throws(StoreError) in
       do throws(FormatError) {
-        let (entry, _) = try LogBox.open(row, sequence: sequence, keys: view.keys)
+        let (entry, before) = try LogBox.open(row, sequence: sequence, keys: view.keys)
+        rows.append(RecentRow(sequence: sequence, before: before, commit: entry.commit, index: entry.index))
+        if before == head { head = LogBox.head(after: head, sequence: sequence, row: row, keys: view.keys) }
         for table in RecordTable.allCases { changed[table.bucket(of: entry.index)] = .zero }
       } catch {
         // Readers of the log report tampering with it.
@@ -37,6 +39,8 @@ struct LogFollowing {
     }
     var tree = view.tree
     tree.replace(changed.map { ($0.key, $0.value) }, keys: view.keys)
-    return tree.root == next.root ? tree : nil
+    guard tree.root == next.root else { return nil }
+    view.follow(head == next.logHead ? rows : [], to: next)
+    return tree
   }
 }

@@ -53,37 +53,53 @@ final class OpenVault {
 
   func refreshNow() throws(StoreError) { try read { (_) throws(StoreError) in } }
 
+  /// The same for a write that another writer of a server may commit; `body` may run twice.
+  func writeOrQueue<Result>(
+    about name: ItemName?, _ body: (OpenVault, inout Change) throws(StoreError) -> Result
+  ) throws(StoreError) -> Result {
+    guard let queue = view.database.intents else { return try write(body) }
+    try checkKeys()
+    var write = QueuedWrite(self, queue, about: name)
+    return try write.run(body)
+  }
+
   func write<Result>(_ body: (OpenVault, inout Change) throws(StoreError) -> Result) throws(StoreError) -> Result {
     try checkKeys()
-    var sealed: SealedChange?
-    var outcome: Result?
-    let result: Result
     // Every pinned commit was made before it was pinned, so a state read later cannot be older.
     try view.readPin()
-    do {
-      result = try view.database.write { () throws(StoreError) in
-        let result = try change(&sealed, body)
-        if view.database.isRemote { outcome = result }
-        return result
+    try view.database.beginWriting()
+    return try finishWriting(body)
+  }
+
+  /// Runs `body` in the write that has begun, and commits.
+  func finishWriting<Result>(
+    _ body: (OpenVault, inout Change) throws(StoreError) -> Result
+  ) throws(StoreError) -> Result {
+    var sealed: SealedChange?
+    var outcome: Result?
+    do throws(StoreError) {
+      do throws(StoreError) { outcome = try change(&sealed, body) } catch {
+        view.database.rollBack()
+        throw error
       }
+      try view.database.commit()
     } catch {
       // Only the file shows whether a failed COMMIT took effect.
       view.forget()
-      guard error.kind == .outcomeUnknown, view.database.hasLostCommit, let lost = sealed.take(), let made = outcome.take() else {
+      guard error.kind == .outcomeUnknown, view.database.hasLostCommit, outcome != nil, let lost = sealed.take() else {
         throw error
       }
       try LostCommit(vault: self).settle(lost, error)
-      result = made
     }
+    guard let outcome else { preconditionFailure("what did not throw has run its body") }
     if let sealed {
       view.take(sealed)
       for lost in sealed.lostReplicas { VaultNotices.say(lost.notice) }
-      unlocking = nil
-      view.pins?.remember(view.state, key: view.keys.epochMark)
+      begun()
     }
     raiseCostOnce()
     oldBytes.remove(after: sealed, from: self)
-    return result
+    return outcome
   }
 
   func rehearse(_ body: (OpenVault, inout Change) throws(StoreError) -> Void) throws(StoreError) {
@@ -100,18 +116,32 @@ final class OpenVault {
     _ sealed: inout SealedChange?, _ body: (OpenVault, inout Change) throws(StoreError) -> Result
   ) throws(StoreError) -> Result {
     try view.refresh()
+    var change = Change()
+    let result = try gather(&change, body)
+    if !change.isEmpty { sealed = try seal(&change) }
+    try checkPlace()
+    return result
+  }
+
+  /// Runs `body` over the refreshed vault, in a write or for a draft.
+  func gather<Result>(
+    _ change: inout Change, _ body: (OpenVault, inout Change) throws(StoreError) -> Result
+  ) throws(StoreError) -> Result {
     try view.header.checkWritable(view.place)
     try view.pins?.checkWritable()
     // Even without foreign commits: the pin may know of a commit that this file lacks.
     try view.pins?.check(view.state, key: view.keys.epochMark)
-    var change = Change()
     let result = try body(self, &change)
-    if !change.isEmpty {
-      if let unlocking { change.events.insert(unlocking, at: 0) }
-      sealed = try seal(&change)
+    if !change.lists.isEmpty || !change.events.isEmpty || change.changesMark, let unlocking {
+      change.events.insert(unlocking, at: 0)
     }
-    try checkPlace()
     return result
+  }
+
+  /// Remembers a write that was made.
+  func begun() {
+    unlocking = nil
+    view.pins?.remember(view.state, key: view.keys.epochMark)
   }
 
   /// In a forked child the kernel has wiped the keys, and SQLite's handle is the parent's.
@@ -143,10 +173,12 @@ final class OpenVault {
   }
 
   private func seal(_ change: inout Change) throws(StoreError) -> SealedChange {
-    var changed: [(bucket: Int, digest: Digest32)] = []
-    for (bucket, list) in change.lists {
-      let digest = DigestTree.digest(bucket, list.entries, keys: view.keys)
-      changed.append((bucket, digest))
+    let own = change.digests(view.keys), combined = change.combined
+    let changed = combined.flatMap(\.changed) + own
+    for intent in combined {
+      for write in intent.writes { try view.database.make(write) }
+    }
+    for (bucket, digest) in changed {
       guard digest != .zero else {
         try view.database.deleteDigest(bucket: bucket)
         continue
@@ -155,25 +187,33 @@ final class OpenVault {
     }
     let tree = view.tree.change(changed, keys: view.keys)
     var next = view.state
-    // The log's rows name the commit.
+    // The log's rows name the commit. Those of the commit that is made here are last: see ``LostCommit``.
     next.commit = change.commitID()
-    for event in change.events { try log.append(event, to: &next) }
+    var rows: [RecentRow] = []
+    for (id, slot, events) in combined.map({ ($0.id, $0.slot, $0.events) }) + [(next.commit, view.slot.id, change.events)] {
+      for event in events {
+        let before = next.logHead
+        try log.append(event, to: &next, by: (id, slot))
+        rows.append(RecentRow(of: event, by: id, in: next, after: before))
+      }
+    }
     try log.trim(&next)
     next.generation = try view.checked { () throws(FormatError) in
       max(try FileCounter.next(view.state.generation, "generation"), change.leastGeneration)
     }
     next.root = tree.root
-    next.counts = change.added.applied(to: view.state.counts)
+    next.counts = (combined.map(\.added) + [change.added]).reduce(view.state.counts) { $1.applied(to: $0) }
     next.time = view.now
     if change.removesForGood { next.scrub = view.marksOldBytes }
     var lost: [VaultState.Replica] = []
-    for replica in [change.previousReplica, change.replica ?? view.pins?.replica] {
+    for replica in combined.map(\.replica) + [change.previousReplica, change.replica ?? view.pins?.replica] {
       if let replica, let given = next.note(replica) { lost.append(given) }
     }
     try StoredParts.put(next, view.header, view.headerDigest, view.database, view.keys)
     return SealedChange(
       state: next, tree: tree, lists: change.lists, notes: change.notes, lostReplicas: lost,
-      removesForGood: change.removesForGood, hadOldBytes: view.state.scrub)
+      removesForGood: change.removesForGood, hadOldBytes: view.state.scrub,
+      combined: combined.flatMap { $0.changed.map(\.bucket) }, rows: rows)
   }
 
   func begin(_ pins: PinWatch?) {
@@ -222,13 +262,25 @@ struct Change {
   var removesForGood = false
   /// The state changes only its mark about old bytes, without a log entry.
   var changesMark = false
+  /// Queued commits that are made with it.
+  var combined: [Intent] = []
 
-  var isEmpty: Bool { lists.isEmpty && events.isEmpty && !changesMark }
+  var isEmpty: Bool { lists.isEmpty && events.isEmpty && !changesMark && combined.isEmpty }
 
   mutating func commitID() -> CommitID {
     let id = commit ?? .random()
     commit = id
     return id
+  }
+
+  /// Begins the commit of that id, which was queued.
+  mutating func begin(_ id: CommitID) { commit = id }
+
+  /// The new digests of the changed buckets.
+  func digests(_ keys: borrowing Subkeys) -> Intent.Digests {
+    var digests: Intent.Digests = []
+    for (bucket, list) in lists { digests.append((bucket, DigestTree.digest(bucket, list.entries, keys: keys))) }
+    return digests
   }
 }
 
@@ -250,4 +302,8 @@ struct SealedChange {
   let lostReplicas: [VaultState.Replica]
   let removesForGood: Bool
   let hadOldBytes: Bool
+  /// The buckets that others' commits changed in it.
+  let combined: [Int]
+  /// The log's new rows.
+  let rows: [RecentRow]
 }

@@ -80,6 +80,7 @@ extension RecordSet {
   }
 
   func notes(inBucket bucket: Int, lenient: Bool, _ change: inout Change) throws(StoreError) -> [RecordNote] {
+    view.consulted?.insert(bucket)
     if let known = change.notes[bucket] ?? view.notes[bucket] { return known }
     let isTouched = change.lists[bucket] != nil
     do throws(StoreError) {

@@ -51,6 +51,16 @@ final class VaultCore: Sendable {
     }
   }
 
+  /// The same, but another writer may make the commit. `body` may run twice, and changes nothing else.
+  func writeOrQueue<Result: Sendable>(
+    about name: ItemName? = nil, _ body: (OpenVault, inout Change) throws(StoreError) -> Result
+  ) throws(StoreError) -> Result {
+    try committing { (vault) throws(StoreError) in
+      try vault.items.announce(name, writing: true)
+      return try vault.writeOrQueue(about: name, body)
+    }
+  }
+
   /// Runs `body`, which makes one commit.
   func committing<Result: Sendable>(_ body: (OpenVault) throws(StoreError) -> Result) throws(StoreError) -> Result {
     // A commit waits for the disk.

@@ -119,8 +119,14 @@ final class VaultLog {
     return true
   }
 
-  func append(_ entry: LogEntry, to state: inout VaultState) throws(StoreError) {
-    try Self.append(entry, to: &state, with: view.slot.id, view.database, view.keys)
+  /// - Parameter author: the commit and the slot, if not this write's.
+  func append(
+    _ entry: LogEntry, to state: inout VaultState, by author: (commit: CommitID, slot: SlotID)? = nil
+  ) throws(StoreError) {
+    let own = state.commit
+    defer { state.commit = own }
+    state.commit = author?.commit ?? own
+    try Self.append(entry, to: &state, with: author?.slot ?? view.slot.id, view.database, view.keys)
   }
 
   static func append(

@@ -22,6 +22,12 @@ final class VerifiedView {
   /// The verified lists by bucket, each valid until the bucket's digest changes.
   private var lists: [Int: BucketList] = [:]
   var notes = BucketNotes()
+  /// The last log rows up to `state`, of a vault whose writers combine.
+  var recent: [RecentRow] = []
+  /// The buckets read for a write that can be queued, or stand beside queued ones; nil outside of one.
+  var consulted: Set<Int>?
+  /// Whether the write is a draft, which others check before they make it.
+  var isDrafting = false
   /// The database's counter of foreign commits, as of `state`; nil forces a reload.
   private var dataVersion: Int64?
   /// This machine's memory of the vault; nil without a folder of pins.
@@ -199,7 +205,8 @@ final class VerifiedView {
   /// - Parameter fresh: whether to ignore a cached list. A write must notice rows changed behind it, or it would seal them
   ///   as genuine.
   func list(of bucket: Int, fresh: Bool = false) throws(StoreError) -> BucketList {
-    if !fresh, let kept = lists[bucket] { return kept }
+    consulted?.insert(bucket)
+    if !fresh || isDrafting, let kept = lists[bucket] { return kept }
     var list = BucketList()
     try database.forEachIndex(inBucket: bucket) { (index, id) throws(StoreError) in
       if let index = RecordIndex(index), let id = RecordID(id) { list.append(BucketEntry(index: index, id: id)) }
@@ -296,8 +303,10 @@ final class VerifiedView {
   func take(_ sealed: SealedChange) {
     state = sealed.state
     tree.take(sealed.tree)
+    for bucket in sealed.combined { (lists[bucket], notes[bucket]) = (nil, nil) }
     for (bucket, list) in sealed.lists { lists[bucket] = list }
     for (bucket, found) in sealed.notes { notes[bucket] = found }
+    follow(sealed.rows, to: sealed.state)
   }
 
   func setOldBytesRemain(_ remain: Bool) { state.scrub = remain && marksOldBytes }

@@ -29,6 +29,8 @@ package struct CommittedBox: Hashable, Sendable {
     static let head = Purpose(encryption: Label("PV1 head kek"), commitment: Label("PV1 head com"))
     /// The state.
     static let state = Purpose(encryption: Label("PV1 state kek"), commitment: Label("PV1 state com"))
+    /// A queued commit, under the state's key. No file has one.
+    static let intent = Purpose(encryption: Label("PV1 intent kek"), commitment: Label("PV1 intent com"))
   }
 
   /// Seals `message` under a key of at least 16 bytes, bound to `context`.

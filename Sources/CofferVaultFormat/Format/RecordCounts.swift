@@ -42,6 +42,18 @@ package struct RecordCounts: Hashable, Sendable {
       }
     }
 
+    static let bytes = 12
+
+    func write(to out: inout ByteWriter) {
+      for count in [records, items, fields] { out.write(Int32(truncatingIfNeeded: count)) }
+    }
+
+    init(changeFrom reader: inout ByteReader) throws(FormatError) {
+      records = Int(Int32(bitPattern: try reader.number(UInt32.self)))
+      items = Int(Int32(bitPattern: try reader.number(UInt32.self)))
+      fields = Int(Int32(bitPattern: try reader.number(UInt32.self)))
+    }
+
     package func applied(to counts: RecordCounts) -> RecordCounts {
       var next = counts
       next.records = Self.sum(counts.records, records)

@@ -37,6 +37,16 @@ extension VaultRows {
       cure: "try again when it has caught up, or read from the primary")
   }
 
+  package var intents: (any IntentRows)? { nil }
+
+  package func make(_ write: Intent.Write) throws(StoreError) {
+    switch write {
+    case .put(let record, let table, let replacing): try put(record, in: table, replacing: replacing)
+    case .move(let record, let table, let former): try move(record, from: former, in: table)
+    case .delete(let index, let table): try deleteRecord(at: index, in: table)
+    }
+  }
+
   package var bucketsWithoutDigest: [Int] { [] }
 
   /// A server answers any question after all earlier changes, or reports the failed ones.

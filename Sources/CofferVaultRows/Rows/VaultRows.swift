@@ -88,6 +88,8 @@ package protocol VaultRows: AnyObject {
 
   var logRows: any LogRows { get }
   var outcomeRows: any OutcomeRows { get }
+  /// Nil where writers only take turns: in a file.
+  var intents: (any IntentRows)? { get }
 
   // MARK: The place as a whole
 
@@ -132,6 +134,34 @@ package protocol OutcomeRows {
   func countOutcomes(_ outcome: Int64) throws(StoreError) -> Int64
   /// Removes old outcomes, and sets those later than `limit` to `time`.
   func expireOutcomes(_ outcome: Int64, before time: Int64, after limit: Int64) throws(StoreError)
+}
+
+/// The commits that wait at a server for the writer whose turn it is. See ``Intent``.
+package protocol IntentRows {
+  /// Whether the last write found another writer at work.
+  var isBusy: Bool { get }
+  /// The longest that a write may wait.
+  var patience: Duration { get }
+  /// Begins to write if nobody else does, and reads the queue.
+  ///
+  /// - Parameters:
+  ///   - id: the queued intent, without which there is no turn; nil for a write that is not queued.
+  ///   - box: the intent to queue first; nil if it is queued. It is left out of a full queue.
+  /// - Returns: false if another writer is at work.
+  func beginWriting(of id: CommitID?, queueing box: [UInt8]?) throws(StoreError) -> Bool
+  /// The queue, as it was when the write began.
+  func queued() throws(StoreError) -> [(id: CommitID, box: [UInt8])]
+  func remove(_ ids: [CommitID]) throws(StoreError)
+  /// Begins to read, perhaps rows of a later state than the known one; changes are noted, and not made.
+  func beginDraft() throws(StoreError)
+  func endDraft() throws(StoreError) -> [Intent.Write]
+  /// Waits for a commit by others; false after `time`.
+  func wait(_ time: Duration) throws(StoreError) -> Bool
+  /// Returns when a commit that was read would survive the loss of the server.
+  ///
+  /// - Throws: `.outcomeUnknown` if a standby may lack it; `.unreachable` if the server is gone.
+  func confirm() throws(StoreError)
+  func stop()
 }
 
 package enum HeaderCopy: Sendable {
