@@ -54,6 +54,11 @@ struct PostgresServer: VaultServer {
         remedy: .makeVault)
     }
     guard session.facts.tables == PostgresSchema.text else {
+      if session.facts.tables == PostgresSchema.textWithoutQueue {
+        throw StoreError(
+          .notAVault, "the vault is from before its writers had a queue", place: url,
+          cure: "have its owner make the table: \(PostgresSchema.makingQueue(session.place.schema))")
+      }
       throw StoreError(
         .notAVault, "the schema \(session.place.schema) does not have the tables of a vault, or not all of them can be seen",
         place: url,

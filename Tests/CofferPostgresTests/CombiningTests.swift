@@ -134,6 +134,16 @@ import Testing
     #expect(try queue() == 0 && text(vault.get(writer)) == "1")
   }
 
+  @Test func `a vault from before the queue is refused, and the error has the statement that makes it`() throws {
+    try shared.server.sql("DROP TABLE \(shared.schema).intents")
+    let error = #expect(throws: StoreError.self) { _ = try shared.unlock() }
+    #expect(error?.kind == .notAVault)
+    try shared.server.sql(String(try #require(error?.cure.split(separator: "make the table: ").last)))
+    let other = try shared.unlock()
+    try other.set(form("1"), for: name("first"))
+    #expect(try text(vault.get(name("first"))) == "1")
+  }
+
   @Test func `a role that may not use the queue is no writer`() throws {
     let role = shared.schema + "_partial"
     try shared.server.sql("CREATE ROLE \(role) LOGIN")

@@ -216,9 +216,18 @@ enum PostgresSchema {
   static let names = tables.map(\.name)
 
   /// The tables, as ``question`` describes a vault's.
-  static let text = tables.map { table in
-    table.columns.map { "\(table.name).\($0.name):\($0.type)\($0.isNullable ? "" : "!")" }.joined(separator: " ")
-  }.joined(separator: " ")
+  static let text = text { _ in true }
+  static let textWithoutQueue = text { $0 != "intents" }
+
+  private static func text(where isTable: (String) -> Bool) -> String {
+    tables.filter { isTable($0.name) }.map { table in
+      table.columns.map { "\(table.name).\($0.name):\($0.type)\($0.isNullable ? "" : "!")" }.joined(separator: " ")
+    }.joined(separator: " ")
+  }
+
+  static func makingQueue(_ schema: String) -> String {
+    statements(schema).filter { $0.contains("\(schema).intents") }.joined(separator: "; ")
+  }
 
   /// Whether the schema $1 exists, its tables, and whether this role may write to them; the same for plain values, and the
   /// database's encoding. Only plain tables count, not views. A description that is too long is cut.
