@@ -79,7 +79,7 @@ struct PostgresIntents: IntentRows {
   func stop() {
     guard rows.queueing.isListening else { return }
     rows.queueing.isListening = false
-    // The notices of a connection that nobody reads would pile up at the server.
+    // The notices of a connection that nobody reads would pile up at the server. One that is lost gets none.
     do throws(StoreError) {
       let (connection, deadline) = (try rows.session.open(), rows.session.deadline)
       try connection.perform("UNLISTEN *", until: deadline)
@@ -127,13 +127,23 @@ extension PostgresRows {
     mutating func note(
       _ index: UnsafeRawBufferPointer, _ table: RecordTable, _ record: borrowing RecordColumns, over standing: RecordPlace
     ) {
-      guard let index = RecordIndex(index), let id = RecordID(record.rid) else { return }
+      guard let index = RecordIndex(index), let id = RecordID(record.rid) else { Self.isShort() }
       let sealed = SealedRecord(index: index, id: id, meta: Array(record.meta), value: record.value.map { Array($0) })
       switch standing {
       case .free: draft?.append(.put(sealed, table, replacing: false))
       case .taken: draft?.append(.put(sealed, table, replacing: true))
-      case .moved(let former): if let former = RecordIndex(former) { draft?.append(.move(sealed, table, from: former)) }
+      case .moved(let former):
+        guard let former = RecordIndex(former) else { Self.isShort() }
+        draft?.append(.move(sealed, table, from: former))
       }
     }
+
+    mutating func noteRemoval(_ index: UnsafeRawBufferPointer, _ table: RecordTable) {
+      guard let index = RecordIndex(index) else { Self.isShort() }
+      draft?.append(.delete(index, table))
+    }
+
+    /// A change that was not noted would be lost, and the callers have typed indices.
+    private static func isShort() -> Never { preconditionFailure("indices and ids of records have 16 bytes") }
   }
 }

@@ -107,10 +107,7 @@ extension PostgresRows {
   }
 
   func deleteRecord(at index: UnsafeRawBufferPointer, in table: RecordTable) throws(StoreError) {
-    if queueing.draft != nil, let index = RecordIndex(index) {
-      queueing.draft?.append(.delete(index, table))
-      return
-    }
+    if queueing.draft != nil { return queueing.noteRemoval(index, table) }
     reader.forgetAhead(table)
     try remove(from: table.name, where: "idx = $1", [.bytes(index)])
   }

@@ -60,16 +60,16 @@ final class PostgresRows: ServerRows {
 
   func beginWriting() throws(StoreError) { _ = try beginWriting(nil) }
 
-  /// - Parameter queue: how to take a turn only if nobody else has it; nil to wait for it.
+  /// - Parameter turn: how to take a turn only if nobody else has it; nil to wait for it.
   /// - Returns: false if another writer has it.
-  func beginWriting(_ queue: PostgresTransaction.Queueing?) throws(StoreError) -> Bool {
+  func beginWriting(_ turn: PostgresTransaction.Turn?) throws(StoreError) -> Bool {
     hasLostCommit = false
     if !session.facts.mayWrite {
       // The role may have been granted the right since the connection was made.
       session.close()
       _ = try session.open()
     }
-    do throws(StoreError) { if session.facts.mayWrite { return try begin(writing: true, queue) } } catch {
+    do throws(StoreError) { if session.facts.mayWrite { return try begin(writing: true, turn) } } catch {
       guard (error.underlying as? PostgresFailure)?.state == "42501" else { throw error }
     }
     announced = nil
@@ -88,7 +88,7 @@ final class PostgresRows: ServerRows {
     transaction.take()?.rollBack()
   }
 
-  private func begin(writing: Bool, _ queue: PostgresTransaction.Queueing? = nil) throws(StoreError) -> Bool {
+  private func begin(writing: Bool, _ turn: PostgresTransaction.Turn? = nil) throws(StoreError) -> Bool {
     guard !isClosed else { throw StoreError(.closed, "the vault was closed", place: place.description, cure: "open it again") }
     guard transaction == nil else {
       throw StoreError(
@@ -100,11 +100,11 @@ final class PostgresRows: ServerRows {
     let (known, followsOthers, isDraft) = (known, othersWrite > 0, queueing.draft != nil)
     let begun = try session.begin { [session] (connection) throws(StoreError) in
       writing
-        ? try .writing(connection, session, ahead, known: known, followsOthers: followsOthers, half: half, queue)
+        ? try .writing(connection, session, ahead, known: known, followsOthers: followsOthers, half: half, turn)
         : try PostgresTransaction.reading(connection, session, ahead, known: known, isDraft: isDraft)
     }
     queueing.isReplicated = begun.isReplicated
-    guard queue == nil || begun.state != nil else {
+    guard turn == nil || begun.state != nil else {
       try begun.end()
       return false
     }

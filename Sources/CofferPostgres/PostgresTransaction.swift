@@ -18,7 +18,7 @@ final class PostgresTransaction {
   typealias LogPart = (first: Int64, most: Int)
 
   /// How to begin to write only if nobody else does.
-  struct Queueing {
+  struct Turn {
     /// The queued intent, if any, and its box to queue it before.
     let id: CommitID?, box: [UInt8]?
   }
@@ -69,28 +69,28 @@ final class PostgresTransaction {
   /// - Parameter followsOthers: whether to read the rows that show others' commits.
   static func writing(
     _ connection: PostgresConnection, _ session: PostgresSession, _ beginning: Beginning?, known: [UInt8]?,
-    followsOthers: Bool, half: PlainHalf?, _ queue: Queueing? = nil
+    followsOthers: Bool, half: PlainHalf?, _ turn: Turn? = nil
   ) throws(StoreError) -> PostgresTransaction {
     let transaction = PostgresTransaction(connection, session, known: known, half: half)
-    if let id = queue?.id, let box = queue?.box { try PostgresIntents.put(id, box, connection, session) }
+    if let id = turn?.id, let box = turn?.box { try PostgresIntents.put(id, box, connection, session) }
     try connection.perform("BEGIN ISOLATION LEVEL READ COMMITTED", until: session.deadline)
     // Everywhere the plain store's lock comes before the vault's.
     try half?.begin(connection, session)
     // Alone and first: joined rows would be from before the wait for the lock.
     let schema = session.place.schema
     let question = "SELECT \(SingleTable.state.bytes), \(PostgresSchema.isAsynchronous) FROM \(schema).state WHERE id = 1"
-    if let queue {
-      // Whose commit was made needs no turn.
-      let isQueued = queue.id == nil ? "" : " AND EXISTS (SELECT 1 FROM \(schema).intents WHERE id = $1)"
-      try (queue.id ?? .zero).withBytes { (id) throws(StoreError) in
+    if let turn {
+      // A writer whose commit was made needs none.
+      let isQueued = turn.id == nil ? "" : " AND EXISTS (SELECT 1 FROM \(schema).intents WHERE id = $1)"
+      try (turn.id ?? .zero).withBytes { (id) throws(StoreError) in
         try connection.ask(
-          "\(question)\(isQueued) LIMIT 1 FOR UPDATE SKIP LOCKED", queue.id == nil ? [] : [.bytes(id)], until: session.deadline)
+          "\(question)\(isQueued) LIMIT 1 FOR UPDATE SKIP LOCKED", turn.id == nil ? [] : [.bytes(id)], until: session.deadline)
       }
       try connection.ask(PostgresIntents.question(schema), until: session.deadline)
     } else {
       try connection.ask("\(question) LIMIT 1 FOR UPDATE", until: session.deadline)
     }
-    try transaction.begin(beginning, followsOthers: followsOthers, readsQueue: queue != nil)
+    try transaction.begin(beginning, followsOthers: followsOthers, readsQueue: turn != nil)
     return transaction
   }
 
@@ -197,7 +197,8 @@ final class PostgresTransaction {
     let answer = try connection.answers(doing: "read the vault", until: session.deadline)[0]
     try answer.check([UInt32](repeating: PostgresResult.bytea, count: 4))
     guard answer.count == 1 else { return false }
-    if !ofAnyState { guard try answer.bytes(0, 0).elementsEqual(known) else { return false } }
+    let found = try answer.bytes(0, 0)
+    guard ofAnyState || found.elementsEqual(known) else { return false }
     (isAnswered, state, ahead) = (true, known, RecordAhead(index: index, rows: answer, first: 1))
     return true
   }

@@ -14,13 +14,6 @@ struct RecentRow {
   let index: RecordIndex
 }
 
-extension RecentRow {
-  /// The row that the log of `state` has last.
-  init(of event: LogEntry, by commit: CommitID, in state: VaultState, after before: Digest32) {
-    self.init(sequence: state.logSequence, before: before, commit: commit, index: event.index)
-  }
-}
-
 extension VerifiedView {
   /// Remembers the rows that lead from the known ones to `next`, or forgets all.
   func follow(_ rows: [RecentRow], to next: VaultState) {
@@ -85,22 +78,33 @@ struct Combining {
 
   private func taken(of intents: [Intent], with own: Intent?) throws(StoreError) -> [Intent] {
     let last = view.state.logSequence, all = (own.map { [$0] } ?? []) + intents
-    let young = all.filter { $0.sequence <= last && last - $0.sequence <= RecentRow.most }
-    guard let first = young.map(\.sequence).min(), let rows = try view.rows(after: first) else { return [] }
-    var (taken, changed) = ([Intent](), Set<Int>())
-    for intent in young {
-      let since = rows.drop { $0.sequence <= intent.sequence }, buckets = Set(intent.base.map(\.bucket))
-      guard (since.first?.before ?? view.state.logHead) == intent.head,
-        !since.contains(where: { $0.commit == intent.id || $0.concerns(buckets) }),
-        changed.isDisjoint(with: buckets), intent.changed.allSatisfy({ buckets.contains($0.bucket) }),
-        intent.base.allSatisfy({ view.tree.digests[$0.bucket] == $0.digest }), !taken.contains(where: { $0.id == intent.id })
-      else { continue }
+    let young = all.map(\.sequence).filter { $0 <= last && last - $0 <= RecentRow.most }
+    guard let first = young.min(), let rows = try view.rows(after: first) else { return [] }
+    let own = own.flatMap { fits($0, after: rows) ? $0 : nil }
+    // The others come before the own one, and must not change its base.
+    var (taken, changed) = ([Intent](), own?.buckets ?? [])
+    for intent in intents where fits(intent, after: rows) {
+      guard changed.isDisjoint(with: intent.buckets), !taken.contains(where: { $0.id == intent.id }) else { continue }
       taken.append(intent)
-      // The others come before the own one, which was checked first: they must not change what it was made of.
-      changed.formUnion(intent.id == own?.id ? Array(buckets) : intent.changed.map(\.bucket))
+      changed.formUnion(intent.changed.map(\.bucket))
     }
-    return taken.filter { $0.id != own?.id } + taken.filter { $0.id == own?.id }
+    return taken + (own.map { [$0] } ?? [])
   }
+
+  /// Whether the intent can be made over the verified state, as far as others in the same commit do not change its base.
+  private func fits(_ intent: Intent, after rows: ArraySlice<RecentRow>) -> Bool {
+    let last = view.state.logSequence, buckets = intent.buckets
+    guard intent.sequence <= last, last - intent.sequence <= RecentRow.most else { return false }
+    let since = rows.drop { $0.sequence <= intent.sequence }
+    return (since.first?.before ?? view.state.logHead) == intent.head
+      && !since.contains { $0.commit == intent.id || $0.concerns(buckets) }
+      && intent.changed.allSatisfy { buckets.contains($0.bucket) }
+      && intent.base.allSatisfy { view.tree.digests[$0.bucket] == $0.digest }
+  }
+}
+
+extension Intent {
+  fileprivate var buckets: Set<Int> { Set(base.map(\.bucket)) }
 }
 
 extension RecentRow {

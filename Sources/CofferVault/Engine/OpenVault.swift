@@ -191,11 +191,7 @@ final class OpenVault {
     next.commit = change.commitID()
     var rows: [RecentRow] = []
     for (id, slot, events) in combined.map({ ($0.id, $0.slot, $0.events) }) + [(next.commit, view.slot.id, change.events)] {
-      for event in events {
-        let before = next.logHead
-        try log.append(event, to: &next, by: (id, slot))
-        rows.append(RecentRow(of: event, by: id, in: next, after: before))
-      }
+      for event in events { rows.append(try log.append(event, by: (id, slot), to: &next)) }
     }
     try log.trim(&next)
     next.generation = try view.checked { () throws(FormatError) in

@@ -6,7 +6,7 @@ internal import CofferVaultRows
 /// A write to a vault on a server, which another writer may commit.
 ///
 /// If nobody else writes, it is an ordinary write, which takes the queue along. Else it is drafted over the state that is
-/// there, queued as an ``Intent``, and awaited. Whoever comes next makes it, or this writer itself. It counts as made only when
+/// there, queued as an ``Intent``, and awaited. The next writer makes it, or this one itself. It counts as made only when
 /// the verified log has a row of its id; nothing that the server says counts.
 struct QueuedWrite {
   let vault: OpenVault
@@ -27,8 +27,8 @@ struct QueuedWrite {
 
   private struct Draft<Result> {
     let result: Result
-    /// Nil if the write changes nothing.
-    let intent: Intent?
+    /// The intent and its box; nil if the write changes nothing.
+    let queued: (intent: Intent, box: [UInt8])?
   }
 
   /// - Throws: the errors of `body`, and of writing; `.outcomeUnknown` if it was queued, and nothing shows in time whether it was
@@ -46,13 +46,13 @@ struct QueuedWrite {
     defer { queue.stop() }
     let end = ContinuousClock.now + queue.patience
     while true {
-      guard let draft = try drafted(body), let box = draft.intent.map({ $0.sealed(view.keys) }) ?? [] else {
+      guard let draft = try drafted(body) else {
         try vault.items.announce(name, writing: true)
         return try vault.write(body)
       }
-      guard let intent = draft.intent else { return draft.result }
+      guard let (intent, box) = draft.queued else { return draft.result }
       if let result = try waited(draft.result, intent, box, until: end, body) { return result }
-      // The other commits were about the same: nobody can make this one any more.
+      // Other commits changed its base: nobody can make this one any more.
       id = .random()
     }
   }
@@ -72,10 +72,10 @@ struct QueuedWrite {
           if try isSeen(intent) { return drafted }
           if isOld(intent) { return nil }
         }
-        if try !queue.wait(Self.pause) { pauses += 1 }
-        waits += 1
+        let hasNotice = try queue.wait(Self.pause)
+        (waits, pauses) = (waits + 1, pauses + (hasNotice ? 0 : 1))
         // There may have been no room.
-        toQueue = pauses % Self.pausesInQueue == Self.pausesInQueue - 1 ? box : nil
+        toQueue = !hasNotice && pauses % Self.pausesInQueue == 0 ? box : nil
       } catch {
         // A server takes some seconds to restart.
         if last == nil, error.kind == .unreachable { end = max(end, .now + LostAnswer.patience) }
@@ -89,9 +89,12 @@ struct QueuedWrite {
         }
       }
     }
-    throw StoreError(
-      .outcomeUnknown, "another writer did not finish in time: the change may still be made", place: view.place.description,
-      cure: "check what is stored before you try again", underlying: last)
+    throw unknown("another writer did not finish in time: the change may still be made", last)
+  }
+
+  private func unknown(_ what: String, _ underlying: StoreError? = nil) -> StoreError {
+    StoreError(
+      .outcomeUnknown, what, place: view.place.description, cure: "check the item before you try again", underlying: underlying)
   }
 
   /// Makes the commit.
@@ -113,13 +116,9 @@ struct QueuedWrite {
         change.combined = change.apart(taken, view.consulted)
         return result
       } catch {
-        // What it was made of is as it was: the failure is not that of a conflict, and another writer may succeed.
-        guard isOld(intent) else {
-          throw StoreError(
-            .outcomeUnknown, "the change was queued, and then failed: it may still be made", place: view.place.description,
-            cure: "check what is stored before you try again", underlying: error)
-        }
-        // Nobody makes it after this commit, which lasts together with what is in conflict.
+        // Over an unchanged base this is no conflict, and another writer may succeed.
+        guard isOld(intent) else { throw unknown("the change was queued, and then failed: it may still be made", error) }
+        // Nobody makes it after this commit, which lasts together with the conflicting one.
         try queue.remove([id])
         (conflict, change) = (error, Change())
         return nil
@@ -138,7 +137,7 @@ struct QueuedWrite {
     return try body(vault, &change)
   }
 
-  /// Nil if it cannot be drafted: then it waits for its turn.
+  /// Nil if it cannot be drafted, or is too large: then it waits for its turn.
   private func drafted<Result>(
     _ body: (OpenVault, inout Change) throws(StoreError) -> Result
   ) throws(StoreError) -> Draft<Result>? {
@@ -153,10 +152,12 @@ struct QueuedWrite {
         try view.refresh()
         let result = try vault.gather(&change) { (_, change) throws(StoreError) in try consulting(&change, body) }
         let writes = try queue.endDraft()
-        guard !change.isEmpty else { return Draft(result: result, intent: nil) }
-        return Draft(result: result, intent: intent(change, writes))
+        guard !change.isEmpty else { return Draft(result: result, queued: nil) }
+        let intent = intent(change, writes)
+        guard let box = intent.sealed(view.keys) else { return nil }
+        return Draft(result: result, queued: (intent, box))
       } catch {
-        // A draft cannot be read back. What is wrong with the vault or the call shows in the write itself.
+        // A draft cannot be read back. The write itself reports any error of the vault or the call.
         database.rollBack()
       }
     }
@@ -189,9 +190,7 @@ struct QueuedWrite {
 
   private func isMade(_ intent: Intent) throws(StoreError) -> Bool {
     guard let rows = try view.rows(after: intent.sequence) else {
-      throw StoreError(
-        .outcomeUnknown, "others made more changes than are remembered: whether this one was made cannot be told",
-        place: view.place.description, cure: "check what is stored before you try again")
+      throw unknown("others made more changes than are remembered: whether this one was made cannot be told")
     }
     return rows.contains { $0.commit == id }
   }

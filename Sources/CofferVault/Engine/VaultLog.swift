@@ -120,23 +120,24 @@ final class VaultLog {
   }
 
   /// - Parameter author: the commit and the slot, if not this write's.
+  @discardableResult
   func append(
-    _ entry: LogEntry, to state: inout VaultState, by author: (commit: CommitID, slot: SlotID)? = nil
-  ) throws(StoreError) {
-    let own = state.commit
-    defer { state.commit = own }
-    state.commit = author?.commit ?? own
-    try Self.append(entry, to: &state, with: author?.slot ?? view.slot.id, view.database, view.keys)
+    _ entry: LogEntry, by author: (commit: CommitID, slot: SlotID)? = nil, to state: inout VaultState
+  ) throws(StoreError) -> RecentRow {
+    let before = state.logHead, author = author ?? (state.commit, view.slot.id)
+    try Self.append(entry, by: author.commit, to: &state, with: author.slot, view.database, view.keys)
+    return RecentRow(sequence: state.logSequence, before: before, commit: author.commit, index: entry.index)
   }
 
   static func append(
-    _ entry: LogEntry, to state: inout VaultState, with slot: SlotID, _ database: any VaultRows, _ keys: borrowing Subkeys
+    _ entry: LogEntry, by commit: CommitID? = nil, to state: inout VaultState, with slot: SlotID, _ database: any VaultRows,
+    _ keys: borrowing Subkeys
   ) throws(StoreError) {
     let last = state.logSequence
     let sequence = try StoredParts.checked(database.place) { () throws(FormatError) in
       try FileCounter.next(last, "number of log entries")
     }
-    let entry = LogEntry(entry, by: state.commit, with: slot)
+    let entry = LogEntry(entry, by: commit ?? state.commit, with: slot)
     let row = LogBox.seal(entry, sequence: sequence, after: state.logHead, keys: keys)
     state.logHead = try row.span.bytes.withUnsafeBytes { (row) throws(StoreError) in
       try database.log.append(row, seq: sequence)
