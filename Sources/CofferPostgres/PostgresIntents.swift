@@ -31,6 +31,11 @@ struct PostgresIntents: IntentRows {
       let (id, box) = (try found.bytes(row, 0), try found.bytes(row, 1))
       if let id = CommitID(id), box.count <= Intent.largest { queued.append((id, [UInt8](box))) }
     }
+    if queued.count < min(found.count, Self.batch) {
+      // Rows that no writer made would keep their places in each batch.
+      try rows.queue(
+        "DELETE FROM \(rows.schema).intents WHERE octet_length(id) <> 16 OR octet_length(box) > \(Intent.largest)")
+    }
     return queued
   }
 

@@ -134,6 +134,17 @@ import Testing
     #expect(try queue() == 0 && text(vault.get(writer)) == "1")
   }
 
+  @Test func `rows that no writer made do not keep others out of the queue`() throws {
+    try queueOfDead()
+    try shared.server.sql(
+      """
+      INSERT INTO \(shared.schema).intents SELECT decode(lpad(to_hex(n), 32, '0'), 'hex'), decode(repeat('ab', 70000), 'hex')
+        FROM generate_series(0, 80) n; INSERT INTO \(shared.schema).intents VALUES ('\\x00', '\\x00'), ('', '')
+      """)
+    for step in 1..<3 { try vault.set(form("\(step)"), for: name("first")) }
+    #expect(try queue() == 0 && text(vault.get(writer)) == "1")
+  }
+
   @Test func `a vault from before the queue is refused, and the error has the statement that makes it`() throws {
     try shared.server.sql("DROP TABLE \(shared.schema).intents")
     let error = #expect(throws: StoreError.self) { _ = try shared.unlock() }
