@@ -1,6 +1,7 @@
 public import CofferPlatform
 internal import CofferStorage
 internal import CofferVaultFormat
+public import FoundationEssentials
 
 extension UnlockedVault {
   /// The slots with their labels, by id.
@@ -35,13 +36,19 @@ extension UnlockedVault {
 
   /// Adds a slot that opens with the identity of `recipient`, which this process does not learn.
   ///
+  /// - Parameters:
+  ///   - recipient: the member's public key.
+  ///   - label: a name for people, with ` until 2027-02-28` at most 64 bytes.
+  ///   - lastDay: a moment of the member's last day, in UTC; nil for none. It becomes the end of the label.
   /// - Throws: the errors of ``addSlot(_:label:cost:)``, and `.damaged` if the recipient is no public key.
   @discardableResult
-  public borrowing func addSlot(_ recipient: Recipient, label: String = "") throws(StoreError) -> SlotSummary {
+  public borrowing func addSlot(
+    _ recipient: Recipient, label: String = "", lastDay: Date? = nil
+  ) throws(StoreError) -> SlotSummary {
     try core.refreshed { (vault) throws(StoreError) in
       var plan = SlotPlan()
       plan.added = NewSlot.recipient(recipient.key)
-      return try vault.add(plan, label: label)
+      return try vault.add(plan, label: VaultStatus.Slot.label(label, lastDay: lastDay))
     }
   }
 
@@ -67,20 +74,12 @@ extension UnlockedVault {
   ///   - id: the slot.
   ///   - shown: all slots a person reviewed; nil also keeps slots added since.
   ///   - progress: receives the number of resealed records and the total.
-  /// - Throws: `StoreError` `.notFound`, `.lastSlot`, and the errors of ``rotate(only:shown:progress:)``.
+  /// - Throws: `StoreError` `.notFound`, `.lastSlot`, and the errors of ``rotate(only:without:shown:progress:)``.
   @discardableResult
   public borrowing func removeSlot(
     _ id: SlotSummary.ID, shown: [SlotSummary.ID]? = nil, progress: (Int, Int) -> Void = { _, _ in }
   ) throws(StoreError) -> SlotReport {
-    try changingKey { (vault) throws(StoreError) in
-      let slot = try vault.slots.slot(id)
-      var plan = SlotPlan()
-      plan.expected[slot.id] = slot.frame.publicKey
-      plan.shown = shown.map { Set($0) }
-      plan.dropped = [slot.id]
-      let report = try vault.rotate(plan, progress)
-      return (vault.followSlots(), report)
-    }
+    try rotate(without: [id], shown: shown, progress: progress)
   }
 
   /// Gives the vault a new key, reseals every record under it, and seals it to all slots or to those in `only`, without
@@ -94,6 +93,7 @@ extension UnlockedVault {
   ///
   /// - Parameters:
   ///   - only: the slots that keep opening the vault; nil for all, including one added meanwhile.
+  ///   - without: slots that no longer open it, also if `only` names them.
   ///   - shown: all slots a person reviewed; nil without a review.
   ///   - progress: receives the number of resealed records and the total.
   /// - Throws: `StoreError` `.notFound`, `.conflict` (other slots than those of `shown`, or one of `only` changed
@@ -102,16 +102,23 @@ extension UnlockedVault {
   ///   keep content under the old key.
   @discardableResult
   public borrowing func rotate(
-    only: [SlotSummary.ID]? = nil, shown: [SlotSummary.ID]? = nil, progress: (Int, Int) -> Void = { _, _ in }
+    only: [SlotSummary.ID]? = nil, without: [SlotSummary.ID] = [], shown: [SlotSummary.ID]? = nil,
+    progress: (Int, Int) -> Void = { _, _ in }
   ) throws(StoreError) -> SlotReport {
     try changingKey { (vault) throws(StoreError) in
       var plan = SlotPlan()
+      for id in without {
+        let slot = try vault.slots.slot(id)
+        plan.expected[slot.id] = slot.frame.publicKey
+        plan.dropped.insert(slot.id)
+      }
       if let only {
+        plan.only = []
         for id in only {
           let slot = try vault.slots.slot(id)
           plan.expected[slot.id] = slot.frame.publicKey
+          plan.only?.insert(slot.id)
         }
-        plan.only = Set(plan.expected.keys)
       }
       plan.shown = shown.map { Set($0) }
       let report = try vault.rotate(plan, progress)
@@ -131,7 +138,8 @@ extension UnlockedVault {
   ///   - key: whether the vault gets a new key too.
   ///   - progress: receives the number of resealed records and the total.
   /// - Throws: `StoreError` `.notFound`, `.unfitSecret` (the slot or the new secret has no passphrase, or a cost below the
-  ///   floor), `.kdfMemory`, and the errors of ``rotate(only:shown:progress:)``. Only `.outcomeUnknown` may leave a change.
+  ///   floor), `.kdfMemory`, and the errors of ``rotate(only:without:shown:progress:)``. Only `.outcomeUnknown` may leave a
+  ///   change.
   @discardableResult
   public borrowing func changePassphrase(
     to credentials: consuming Credentials, ofSlot slot: SlotSummary.ID? = nil, cost: PassphraseCost? = nil,

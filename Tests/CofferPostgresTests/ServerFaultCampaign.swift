@@ -154,6 +154,47 @@ import Testing
     print("killed servers: \(crashes), \(tally.sorted { $0.key < $1.key })")
   }
 
+  @Test func `writers killed while they combine lose no acknowledged write, and none is made twice`() throws {
+    let shared = try SharedVault()
+    let vault = try shared.create()
+    let key = try shared.keyPath()
+    var acknowledged: [Int] = []
+    // Each life writes to an item of its own: what an earlier one left in the queue may still be made.
+    func start(_ life: Int) throws -> PostgresTool { try PostgresTool("shared-write", shared.url, key, "\(life)", "1000000") }
+    func end(_ tool: PostgresTool) throws -> Set<String> {
+      var tally: [String: Int] = [:]
+      let possible = try tool.possibleValues(&tally)
+      #expect(tally["unknown"] == nil)
+      acknowledged.append(tally["acknowledged", default: 0])
+      return possible
+    }
+    var tools = try (0..<8).map(start)
+    let kills = Campaign.size(short: 16, long: 5_000)
+    for kill in 0..<kills {
+      eventually("writer \(kill) has begun") { (try? vault.get(ItemName(service: "writer", account: "\(kill)"))) != nil }
+      usleep(useconds_t.random(in: 0...20_000))  // No event: any moment.
+      let possible = try end(tools.removeFirst())
+      tools.append(try start(kill + 8))
+      // The next writer makes the dead one's change, or never.
+      try vault.set(form("\(kill)"), for: name("kill"))
+      let stored = try text(vault.get(ItemName(service: "writer", account: "\(kill)"))) ?? "nothing"
+      #expect(possible.contains(stored), "writer \(kill): \(stored) of \(possible)")
+    }
+    for tool in tools { _ = try end(tool) }
+    try vault.set(form("last"), for: name("kill"))
+    _ = try vault.verify()
+    var made = Array(repeating: 0, count: acknowledged.count)
+    for entry in try vault.log() where entry.event == .itemSet {
+      if let item = entry.item, item.service == "writer", let life = Int(item.account) { made[life] += 1 }
+    }
+    // A killed writer may have made one more write than it could report.
+    for (life, (made, acknowledged)) in zip(made, acknowledged).enumerated() {
+      #expect((acknowledged...acknowledged + 1).contains(made), "writer \(life)")
+    }
+    let sums = (made.reduce(0, +), acknowledged.reduce(0, +))
+    print("killed writers: \(made.count), \(sums.1) writes acknowledged, \(sums.0) made")
+  }
+
   @Test func `many processes count together, and none of their counts is lost`() throws {
     let shared = try SharedVault()
     let vault = try shared.create()

@@ -1,11 +1,12 @@
 internal import CofferTerminal
 internal import CofferVault
+internal import FoundationEssentials
 
 struct SlotJSON: Encodable {
-  let id: String, opens: String, label: String, passes: UInt32, mebibytes: UInt32, inUse: Bool
+  let id: String, opens: String, label: String, passes: UInt32, mebibytes: UInt32, inUse: Bool, ends: Date?
 
   init(_ slot: VaultStatus.Slot) {
-    (id, opens, label) = (slot.summary.id.description, slot.summary.kind.description, slot.label)
+    (id, opens, label, ends) = (slot.summary.id.description, slot.summary.kind.description, slot.label, slot.ends)
     (passes, mebibytes, inUse) = (slot.summary.passes, slot.summary.mebibytes, slot.isInUse)
   }
 }

@@ -50,7 +50,8 @@ struct StatusCommand: OpeningCommand {
         Answer.Vault(
           path: vault.place.description, id: vault.id.description, format: vault.formatVersion,
           slots: vault.slots.map(\.kind.description), problem: vault.ageProblem.map { "\($0.what); \($0.cure ?? "")" })
-      }, agent: AgentReport(try context.agentStatus()), session: held?.logins, uses: held?.uses, domains: domains)
+      }, agent: AgentReport(try context.agentStatus()), session: held?.logins, uses: held?.uses,
+      ended: held.flatMap { $0.ended.isEmpty ? nil : $0.ended }, domains: domains)
     if options.json { return try Output.json(answer) }
     let backup = vault.flatMap { LastBackup(of: $0.id, context.places) }
     if Output.isTerminal { return try Pager.show(sheet(answer, held?.contents ?? "", backup, context, .output)) }
@@ -68,14 +69,15 @@ struct StatusCommand: OpeningCommand {
   }
 
   /// Nil if no agent holds the vault unlocked.
-  private func held(_ context: Context) throws -> (logins: [LoginJSON], contents: String, uses: String?)? {
+  private func held(_ context: Context) throws -> (logins: [LoginJSON], contents: String, uses: String?, ended: [String])? {
     context.questions = .nowhere
     do {
       guard let agent = try context.agent() else { return nil }
       let items = try context.items()
       return (
         try AuthAccounts(items: items).logins().map(LoginJSON.init),
-        try Output.isTerminal && !options.json ? contents(items) : "", try uses(agent)
+        try Output.isTerminal && !options.json ? contents(items) : "", try uses(agent),
+        try agent.ask(Calls.describe).status.slots.filter(\.hasEnded).map(\.label)
       )
     } catch let error as StoreError where [.locked, .noAgent].contains(error.kind) { return nil }  // It locked in between.
     catch let error as Failure where error.status == .locked { return nil }
@@ -108,10 +110,15 @@ struct StatusCommand: OpeningCommand {
       rows.append(["session", active.isEmpty ? "nobody is logged in" : "logged in to " + active.joined(separator: ", ")])
     }
     if let uses = answer.uses { rows.append(["uses", uses]) }
+    if let ended = answer.ended { rows.append(["members", Self.text(ended: ended)]) }
     rows.append([
       "domains", answer.domains.isEmpty ? "none in \(context.places.defaults)" : answer.domains.joined(separator: ", "),
     ])
     return Columns.align(rows)
+  }
+
+  private static func text(ended: [String]) -> String {
+    "the last day is over: \(ended.map(Printable.line).joined(separator: ", ")); \(CommandText.coffer) vault rotate removes them"
   }
 
   /// `412 items, 1 expired, 2 expire soon`
@@ -158,6 +165,7 @@ struct StatusCommand: OpeningCommand {
       rows.append(("Logins", active.isEmpty ? "none" : active.joined(separator: ", ")))
     }
     if let uses = answer.uses { rows.append(("Uses", Style.red.text(Printable.line(uses), display))) }
+    if let ended = answer.ended { rows.append(("Members", Style.red.text(Self.text(ended: ended), display))) }
     let domains = answer.domains.map(Printable.line)
     rows.append(("Preferences", domains.isEmpty ? "none" : domains.joined(separator: ", ")))
     return Sheet.text(rows, display)
@@ -168,6 +176,8 @@ struct StatusCommand: OpeningCommand {
     let agent: AgentReport
     let session: [LoginJSON]?
     let uses: String?
+    /// The labels of members whose last day is over.
+    let ended: [String]?
     let domains: [String]
     struct Vault: Encodable {
       let path: String, id: String, format: Int, slots: [String]

@@ -3,6 +3,7 @@ internal import CofferPlatform
 internal import CofferSecretService
 internal import CofferTerminal
 internal import CofferVault
+internal import FoundationEssentials
 
 extension Checkup {
   /// Reads its pages without a key, and all of it if a key needs no question.
@@ -10,9 +11,8 @@ extension Checkup {
     guard let vault = existingVault else { return [] }
     do {
       try vault.checkPages()
-      // By the agent, if it holds the vault unlocked.
-      let isVerified = try context.agent()?.ask(Calls.verify) != nil || verifiedHere(vault)
-      return isVerified ? [] : [unverified(check, vault)]
+      guard let slots = try verifiedSlots(vault) else { return [unverified(check, vault)] }
+      return slots.compactMap { member($0, check, vault) }
     } catch let error as StoreError {
       return [.locked, .unproven, .noAgent].contains(error.kind) ? [unverified(check, vault)] : [Finding(check, error)]
     } catch let failure as Failure {
@@ -27,16 +27,38 @@ extension Checkup {
       cure: "coffer vault verify")
   }
 
-  /// False if neither an option nor the environment names a secret that can be read repeatedly.
-  private func verifiedHere(_ vault: LockedVault) throws -> Bool {
-    guard try hasSecrets, environment("").allSatisfy({ $0.place == nil }) else { return false }
+  /// Nil if no agent holds the vault unlocked, and neither an option nor the environment names a secret that can be read
+  /// repeatedly.
+  private func verifiedSlots(_ vault: LockedVault) throws -> [VaultStatus.Slot]? {
+    if let agent = try context.agent() {
+      _ = try agent.ask(Calls.verify)
+      return try agent.ask(Calls.describe).status.slots
+    }
+    guard try hasSecrets, environment("").allSatisfy({ $0.place == nil }) else { return nil }
     context.questions = .nowhere
     var copy = vault
     // The pins have their own check, and must not change.
     (copy.options.pins, copy.options.lockFolder) = (nil, nil)
     let unpinned = copy
-    _ = try context.opening(vault) { credentials in try unpinned.unlock(with: credentials) }.verify()
-    return true
+    let opened = try context.opening(vault) { credentials in try unpinned.unlock(with: credentials) }
+    _ = try opened.verify()
+    return try opened.slots()
+  }
+
+  /// Seconds before a last day in which it is mentioned: a month.
+  private static let notice = 30 * 86_400.0
+
+  /// Nil for a slot without a last day, or with one that is more than a month ahead.
+  private func member(_ slot: VaultStatus.Slot, _ check: String, _ vault: LockedVault) -> Finding? {
+    guard let ends = slot.ends, ends < Date() + Self.notice else { return nil }
+    let (place, words) = (vault.place.description, slot.words)
+    guard slot.hasEnded else {
+      return Finding(
+        check, .note, "a member's last day comes soon: \(words)", place: place, cure: "coffer vault slot label sets another day")
+    }
+    return Finding(
+      check, .warning, "a member's last day is over, and the slot still opens the vault: \(words)", place: place,
+      cure: "coffer vault rotate removes it; coffer vault slot label sets another day")
   }
 
   /// Secrets of the options, or else the environment, all in files: a pipe gives its content once, to its intended reader.

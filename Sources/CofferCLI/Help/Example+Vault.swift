@@ -98,11 +98,15 @@ extension Example {
     "vault slot add": [
       Example("a code in case you forget the passphrase", "coffer vault slot add --recovery-code --label paper"),
       Example("a key file for a machine", "coffer vault slot add --new-key-file ~/server.key --label server"),
+      Example("a member for 90 days", "coffer vault slot add --label grace --until 90d --recipient PVPUB1-…"),
     ],
     "vault slot remove": [Example("by the start of its id", "coffer vault slot remove 57a2")],
     "vault slot label": [Example("label a slot", "coffer vault slot label 57a2 paper")],
     "vault passphrase": [Example("change it, and the key with it", "coffer vault passphrase")],
-    "vault rotate": [Example("a new key for all items", "coffer vault rotate")],
+    "vault rotate": [
+      Example("a new key for all items", "coffer vault rotate"),
+      Example("each night: remove members whose last day is over", "coffer vault rotate --ended --yes"),
+    ],
     "vault identity": [Example("an identity of your own", "coffer vault identity ~/me.identity --new")],
     "backup": [Example("a sealed copy of today", "coffer backup ~/vault-2026-11-22.backup")],
     "vault sync": [

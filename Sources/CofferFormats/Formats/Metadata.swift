@@ -66,12 +66,13 @@ package enum Expiry: Equatable {
 
   private static let seconds: [Character: Double] = ["s": 1, "m": 60, "h": 3600, "d": 86_400, "w": 604_800]
 
-  package static func parse(_ text: String, now: Date = Date()) throws(Failure) -> Date {
+  package static func parse(_ text: String, of option: String = "--expires", now: Date = Date()) throws(Failure) -> Date {
     guard let moment = relative(text, now) ?? Moment.parse(text) else {
       throw .usage(
-        "--expires is neither a time from now nor a date", try: "30d, 12h, 2026-12-31, 2026-12-31T18:00:00Z, never or keep")
+        "\(option) is neither a time from now nor a date",
+        try: "30d, 12h, 2026-12-31, 2026-12-31T18:00:00Z\(option == "--expires" ? ", never or keep" : "")")
     }
-    guard moment > now else { throw .usage("--expires is in the past", try: "a later moment") }
+    guard moment > now else { throw .usage("\(option) is in the past", try: "a later moment") }
     return moment
   }
 

@@ -115,7 +115,7 @@ package struct SlotPlan: ~Copyable, Sendable {
 
   package init() {}
 
-  package borrowing func keeps(_ id: SlotID) -> Bool { only?.contains(id) ?? !dropped.contains(id) }
+  package borrowing func keeps(_ id: SlotID) -> Bool { (only?.contains(id) ?? true) && !dropped.contains(id) }
 
   package borrowing func replaces(_ id: SlotID) -> Bool { addedID == id }
 

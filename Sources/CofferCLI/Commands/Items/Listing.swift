@@ -86,7 +86,7 @@ struct ListCommand: OpeningCommand, TwoStoreCommand {
     query.attributeNames = tag.map { "tag:\($0)" }
     // A service of Coffer's own is listed if it is given.
     if !`internal`, service == nil { query.otherThan = LoginItems.pointers }
-    let limit = try expiring.map { try Expiry.parse($0) }
+    let limit = try expiring.map { try Expiry.parse($0, of: "--expiring") }
     let vault = try context.itemsToRead()
     let found = try vault.find(query)
     let fields = try options.json || Output.isTerminal || tree ? vault.fieldNames(query) : [:]

@@ -35,23 +35,39 @@ struct VaultRotateCommand: OpeningCommand, AskingCommand {
     commandName: "rotate", abstract: "Give the vault a new key and seal everything under it.",
     discussion: """
       Needs one way to unlock; all slots still open the vault, and programs that have it open continue without a question. \
-      Anyone able to write to the vault may have added a slot: the slots are shown first, and --only names those to keep.
+      Anyone able to write to the vault may have added a slot: the slots are shown first, and --only names those to keep. \
+      Members whose last day is over ('coffer vault slot add --until') are removed.
       """)
 
   @Option(
     parsing: .upToNextOption,
     help: ArgumentHelp("Seal to these slots and remove all others.", valueName: "slot"), completion: Completions.slots)
   var only: [String] = []
+  @Flag(help: "Only if a member's last day is over; otherwise change nothing.") var ended = false
   @OptionGroup(title: "Unlocking") var unlocking: UnlockingOptions
   @OptionGroup var options: AnswerOptions
+
+  func validate() throws {
+    guard !ended || only.isEmpty else { throw ValidationError("give one of --ended and --only") }
+  }
 
   func perform(_ context: Context) throws {
     let vault = try context.unlockedVault()
     let slots = try vault.slots()
     let named = Set(try only.map { try slots.named($0).summary.id })
-    let kept = only.isEmpty ? slots : slots.filter { named.contains($0.summary.id) }
+    // The slot that opened the vault stays: this program needs it to finish.
+    let without = only.isEmpty ? slots.filter { $0.hasEnded && !$0.isInUse }.map(\.summary.id) : []
+    if let own = slots.first(where: { $0.hasEnded && $0.isInUse }) {
+      context.note("the last day of \(own.words) is over, but it opened the vault and stays: another slot can remove it")
+    }
+    if ended, without.isEmpty {
+      if options.json { try Output.json(Rotation.Answer(slots: slots.map(SlotJSON.init), removed: [], invitation: nil)) }
+      return context.note("there is no member to remove; nothing was changed")
+    }
+    let kept = slots.filter { only.isEmpty ? !without.contains($0.summary.id) : named.contains($0.summary.id) }
     try Rotation(sealingTo: kept, of: slots).perform(vault, context, json: options.json) { vault, chosen, shown, progress in
-      try vault.rotate(only: only.isEmpty && chosen == nil ? nil : chosen ?? Array(named), shown: shown, progress: progress)
+      let only = only.isEmpty && chosen == nil ? nil : chosen ?? Array(named)
+      return try vault.rotate(only: only, without: without, shown: shown, progress: progress)
     }
   }
 }
@@ -92,6 +108,13 @@ struct Rotation {
       try change(vault, chosen == kept ? nil : chosen.map(\.summary.id), context.yes ? nil : all.map(\.summary.id), $0.show)
     }
     report.noteAdded(to: all, context)
+    if report.removed.contains(where: { $0.summary.kind == .recipient }) {
+      context.note(
+        "a removed member has seen all secrets so far: coffer vault audit --seen lists those that have not changed since")
+      if vault.place.url != nil {
+        context.note("the server still lets the member's role in: coffer vault grant ROLE=none shuts it out")
+      }
+    }
     // A user who removed the slot that opened the vault can no longer read it: another secret shows the invitation.
     let invitation = report.slots.contains(where: \.isInUse) ? try vault.invitation() : nil
     if json {
@@ -147,7 +170,7 @@ struct Rotation {
     return Columns.wrap(rows, for: .errors)
   }
 
-  private struct Answer: Encodable { let slots: [SlotJSON], removed: [SlotJSON], invitation: String? }
+  struct Answer: Encodable { let slots: [SlotJSON], removed: [SlotJSON], invitation: String? }
 }
 
 struct IdentityCommand: Command {

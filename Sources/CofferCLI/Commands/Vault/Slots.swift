@@ -1,8 +1,10 @@
 internal import ArgumentParser
 internal import CofferAgent
+internal import CofferFormats
 internal import CofferPlatform
 internal import CofferTerminal
 internal import CofferVault
+internal import FoundationEssentials
 internal import SystemPackage
 
 struct SlotCommand: ParsableCommand {
@@ -43,12 +45,14 @@ struct SlotAddCommand: OpeningCommand {
     discussion: """
       Adds a passphrase by default. --new-key-file creates a key file; with a new passphrase as well, the slot requires both. \
       --recovery-code prints a code once: write it down. --recipient lets the holder of an identity in ('coffer vault identity \
-      FILE --new' creates one), and prints the invitation for joining.
+      FILE --new' creates one), and prints the invitation for joining. --until gives such a member a last day: the first 'coffer \
+      vault rotate' after it removes the slot.
       """)
 
   @Option(help: ArgumentHelp("A label for this way to unlock.", valueName: "text")) var label: String = ""
   @Flag(help: "Create a recovery code and print it.") var recoveryCode = false
   @Option(help: ArgumentHelp("Let in the holder of this public key's identity.", valueName: "PVPUB1-…")) var recipient: String?
+  @Option(help: ArgumentHelp("The recipient's last day, in UTC: 90d, 2027-02-28.", valueName: "time")) var until: String?
   @OptionGroup(title: "The new secret") var new: NewSecretOptions
   @OptionGroup(title: "Unlocking") var unlocking: UnlockingOptions
   @OptionGroup var options: AnswerOptions
@@ -58,15 +62,17 @@ struct SlotAddCommand: OpeningCommand {
     guard kinds.count(where: { $0 }) <= 1 else {
       throw ValidationError("give one of --recovery-code, --recipient and the options for a new secret")
     }
+    guard until == nil || recipient != nil else { throw ValidationError("--until needs --recipient") }
   }
 
   func claimInput(_ context: Context) throws { try NewSecrets(new: new, context: context).claimInput() }
 
   func perform(_ context: Context) throws {
     let recipient = try recipient.map(Self.given)
+    let lastDay = try until.map { try Expiry.parse($0, of: "--until") }
     let secrets = NewSecrets(new: new, context: context)
     let vault = try context.unlockedVault()
-    if let recipient { return try add(recipient, to: vault, context) }
+    if let recipient { return try add(recipient, lastDay, to: vault, context) }
     if recoveryCode {
       return try NewRecoveryCode.add(to: vault, label: label, isNewVault: false, context) { slot in
         options.json ? JSONText.encode(Answer(slot)) : nil
@@ -101,8 +107,10 @@ struct SlotAddCommand: OpeningCommand {
     }
   }
 
-  private func add(_ recipient: Recipient, to vault: borrowing UnlockedVault, _ context: Context) throws {
-    let slot = try vault.addSlot(recipient, label: label)
+  private func add(
+    _ recipient: Recipient, _ lastDay: Date?, to vault: borrowing UnlockedVault, _ context: Context
+  ) throws {
+    let slot = try vault.addSlot(recipient, label: label, lastDay: lastDay)
     let invitation = try vault.invitation()
     if options.json { return try Output.json(Answer(slot, invitation)) }
     try answer(slot, context)
@@ -146,16 +154,13 @@ struct SlotRemoveCommand: OpeningCommand, AskingCommand {
       if let chosen { return try vault.rotate(only: chosen, shown: shown, progress: progress) }
       return try vault.removeSlot(removed.summary.id, shown: shown, progress: progress)
     }
-    guard removed.summary.kind == .recipient else { return }
-    context.note("the member has seen all secrets so far: coffer vault audit --seen lists those that have not changed since")
-    if vault.place.url != nil {
-      context.note("the server still lets the member's role in: coffer vault grant ROLE=none shuts it out")
-    }
   }
 }
 
 struct SlotLabelCommand: OpeningCommand {
-  static let configuration = CommandConfiguration(commandName: "label", abstract: "Change a slot's label.")
+  static let configuration = CommandConfiguration(
+    commandName: "label", abstract: "Change a slot's label.",
+    discussion: "A member's last day is a part of the label: 'grace until 2027-02-28'.")
 
   @Argument(help: "The start of the slot's id, or its label.", completion: Completions.slots) var slot: String
   @Argument(help: "The new label, at most 64 bytes.") var label: String
@@ -183,7 +188,7 @@ enum SlotTable {
       rows: slots.map { slot in
         [
           Table.Cell(slot.isInUse ? dot : isKnown ? " " : "", .green), Table.Cell(slot.summary.id.description),
-          Table.Cell(slot.summary.kind.description), Table.Cell(slot.label),
+          Table.Cell(slot.summary.kind.description), Table.Cell(slot.label, slot.hasEnded ? .red : nil),
         ]
       },
       footer: counted(slots.count, "slot") + (isKnown ? "; \(dot) opened the vault just now" : ""))
@@ -191,6 +196,8 @@ enum SlotTable {
 }
 
 extension VaultStatus.Slot {
+  var hasEnded: Bool { ends.map { $0 <= Date() } ?? false }
+
   /// `recovery code 'paper'`
   var words: String { summary.kind.description + (label.isEmpty ? "" : " '\(Printable.line(label))'") }
 }
@@ -199,7 +206,7 @@ extension [VaultStatus.Slot] {
   /// The slot with the label `text`, or else with an id that begins with it, if that is unique.
   func named(_ text: String) throws(StoreError) -> VaultStatus.Slot {
     let digits = text.lowercased()
-    let labeled = filter { $0.label == text }
+    let labeled = filter { $0.label == text || $0.name == text }
     let found = labeled.isEmpty && !digits.isEmpty ? filter { $0.summary.id.description.hasPrefix(digits) } : labeled
     guard let slot = found.first else {
       throw StoreError(

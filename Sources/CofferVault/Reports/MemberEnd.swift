@@ -1,0 +1,32 @@
+public import FoundationEssentials
+
+// The last day of a member is the end of its slot's label: "grace until 2027-02-28". A label is sealed with the vault and comes,
+// goes and travels with its slot, so that no death, merge or older program can separate the two.
+
+extension VaultStatus.Slot {
+  /// The label without a member's last day.
+  public var name: String { parts?.name ?? label }
+
+  /// The midnight (UTC) that ends a member's last day; nil for none, and for a slot that is no recipient's.
+  ///
+  /// Nothing happens at this time: ``UnlockedVault/rotate(only:without:shown:progress:)`` removes the slot.
+  public var ends: Date? { parts?.ends }
+
+  private static let word = " until "
+
+  package static func label(_ name: String, lastDay: Date?) -> String {
+    guard let lastDay else { return name }
+    return (name.isEmpty ? "member" : name) + word + lastDay.formatted(.iso8601.year().month().day())
+  }
+
+  private var parts: (name: String, ends: Date)? {
+    guard summary.kind == .recipient, let found = label.ranges(of: Self.word).last else { return nil }
+    let day = String(label[found.upperBound...])
+    // Foundation accepts a valid prefix, and reads the 31st of February as the 3rd of March.
+    do {
+      let date = try Date(day, strategy: .iso8601.year().month().day())
+      guard date.formatted(.iso8601.year().month().day()) == day else { return nil }
+      return (String(label[..<found.lowerBound]), date + 86_400)
+    } catch { return nil }
+  }
+}
