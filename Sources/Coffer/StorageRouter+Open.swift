@@ -155,12 +155,22 @@ extension Places {
   /// The folder of this machine's memory of vaults and of their remotes.
   public var pins: FilePath { state.appending("pins") }
 
-  /// The same, with the expected vault from the environment: see ``/CofferVault/VaultOptions/expect(_:)``.
+  /// The same, with the expected vault from the environment: see ``/CofferVault/VaultOptions/expect(_:)``. The variable may
+  /// have the absolute path of a file, in which invitations may have lines of their own.
   ///
-  /// - Throws: ``/CofferPlatform/StoreError/Kind/invalidName`` if the variable names none.
+  /// - Throws: ``/CofferPlatform/StoreError/Kind/invalidName`` if the variable names no vault; for a file also `.io`,
+  ///   `.tooLarge`, and `.denied` if another user can change it.
   package func expectingOptions() throws(StoreError) -> VaultOptions {
     var options = vaultOptions
-    if let expectation { try options.expect(expectation) }
+    guard let expectation else { return options }
+    guard expectation.utf8.first == UInt8(ascii: "/") else {
+      try options.expect(expectation)
+      return options
+    }
+    let file = try SecretFile.content(
+      of: TrustedPath.publicFile(FilePath(expectation)), limit: SecretFile.largestIdentity, what: "the file of invitations",
+      warning: false)
+    try options.expect(file.withUnsafeBytes { bytes in String(decoding: bytes.map { $0 < 0x20 ? 0x20 : $0 }, as: UTF8.self) })
     return options
   }
 

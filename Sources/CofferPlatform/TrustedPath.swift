@@ -100,6 +100,24 @@ package enum TrustedPath {
     return try Stat.ofLink(file)
   }
 
+  /// The resolved path of a file that anyone may read and that only this user and root can change.
+  ///
+  /// - Throws: ``StoreError/Kind/denied``, also for an untrusted parent, and `.io`.
+  package static func publicFile(_ file: FilePath) throws(StoreError) -> FilePath {
+    let resolved = try resolve(file)
+    try checkParents(of: resolved)
+    guard let found = try Stat.ofLink(resolved), found.type == .regular else {
+      throw denied("it is not a regular file", resolved, "give a file")
+    }
+    let owner = found.userID.rawValue
+    guard owner == 0 || owner == geteuid(), found.mode.rawValue & groupAndOthersWrite == 0 else {
+      throw denied(
+        "user \(owner) owns the file, with mode \(octal(found)): another user can change it", resolved,
+        "run chmod go-w \(resolved.quoted), and let it belong to root or to user \(geteuid())")
+    }
+    return resolved
+  }
+
   package static func absolute(_ path: FilePath) throws(StoreError) -> FilePath {
     guard path.isRelative else { return path }
     guard let current = getcwd(nil, 0) else { throw StoreError(errno: errno, "find the current folder", place: path) }

@@ -22,7 +22,7 @@ enum Budget {
   static let layeredStoreRequirements = 4
 
   static let trackedFiles = 2_340
-  static let commentWords = 177_600
+  static let commentWords = 177_800
   /// Clauses in the comments of Sources that begin with what, who or whoever.
   static let clauses = 40
   static let linesOver130 = 2

@@ -154,6 +154,21 @@ extension TestAgent {
     #expect(try SecretBuffer(String(repeating: "x", count: 4096)).count == 4096)
   }
 
+  @Test func `a file that only its user can change names the expected vault`() throws {
+    let folder = try TestFolder("expected")
+    let file = folder.path.appending("team").string
+    let variables = ["COFFER_HOME": folder.path.string, "COFFER_EXPECT_VAULT": file]
+    let expecting = { _ = try AgentConnection.standard { variables[$0] } }
+    #expect(failure { try expecting() }?.kind == .system)
+    try "\(String(repeating: "0", count: 32)):0".write(toFile: file, atomically: false, encoding: .utf8)
+    chmod(file, 0o644)
+    #expect(failure { try expecting() }?.kind == .invalidName)
+    try "PVINV1-00\n".write(toFile: file, atomically: false, encoding: .utf8)
+    #expect(failure { try expecting() } == nil)
+    chmod(file, 0o666)
+    #expect(failure { try expecting() }?.kind == .denied)
+  }
+
   @Test(.tags(.process), .defaultRun)
   func `a program of this library alone links no cipher, no database and no Foundation, and gets its secret`() throws {
     let agent = try TestAgent()

@@ -34,7 +34,10 @@ extension Context {
   /// From the pins, the environment and the options.
   func vaultOptions() throws -> VaultOptions {
     var options: VaultOptions
-    do throws(StoreError) { options = try places.expectingOptions() } catch { throw ExpectedVault.malformed(error) }
+    do throws(StoreError) { options = try places.expectingOptions() } catch {
+      guard error.kind == .invalidName else { throw error }
+      throw ExpectedVault.malformed(error)
+    }
     // For any vault: the next command that writes raises a cost below the floor.
     options.leastCost = .floor
     options.isBrief = true
@@ -187,7 +190,8 @@ enum ExpectedVault {
   static func malformed(_ error: StoreError) -> Failure {
     var failure = Failure.usage(
       "COFFER_EXPECT_VAULT is neither a vault's id nor invitations",
-      try: "32 hexadecimal digits, and a colon and a generation if wanted; or PVINV1-…, with spaces between several")
+      try: "32 hexadecimal digits, and a colon and a generation if wanted; or PVINV1-…, with spaces between several; "
+        + "or the absolute path of a file with these")
     failure.detail = (error.underlying as? StoreError)?.what
     return failure
   }

@@ -44,7 +44,8 @@ public final class AgentConnection: Sendable {
   ///
   /// - Parameter variable: looks up an environment variable; by default in this process.
   /// - Throws: ``ClientError/Kind/denied`` without a home folder; ``ClientError/Kind/invalidName`` for a malformed
-  ///   `COFFER_EXPECT_VAULT`.
+  ///   `COFFER_EXPECT_VAULT`; if that is a file, also `.system`, and `.denied` if another user can
+  ///   change it.
   public static func standard(
     _ variable: (String) -> String? = { name in getenv(name).map { String(cString: $0) } }
   ) throws(ClientError) -> AgentConnection {

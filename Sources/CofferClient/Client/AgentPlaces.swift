@@ -24,7 +24,7 @@ struct AgentPlaces: Sendable {
       places.vault = (base("XDG_DATA_HOME") ?? home + "/.local/share") + "/coffer/vault.sqlite"
     }
     if let vault = given("COFFER_VAULT") { places.vault = vault.contains("://") ? vault : try absolute(vault) }
-    if let text = given("COFFER_EXPECT_VAULT") { try places.expect(text) }
+    if let text = given("COFFER_EXPECT_VAULT") { try places.expect(text.hasPrefix("/") ? Self.content(of: text) : text) }
     return places
   }
 
@@ -45,6 +45,26 @@ struct AgentPlaces: Sendable {
           cure: "give 32 hexadecimal digits, and a colon and a generation if wanted"))
     }
     leastGeneration = generation
+  }
+
+  /// The text of a file of invitations, which the agent examines. Its limit is that of an identity with 64 of them.
+  private static func content(of path: String) throws(ClientError) -> String {
+    let file = coffer_open(path, O_RDONLY | O_CLOEXEC, 0)
+    guard file >= 0 else { throw .system(errno, "open the file of invitations", place: path) }
+    defer { close(file) }
+    var facts = stat()
+    guard fstat(file, &facts) == 0, facts.st_mode & S_IFMT == S_IFREG, [0, geteuid()].contains(facts.st_uid),
+      facts.st_mode & 0o022 == 0
+    else {
+      throw ClientError(
+        WireError(
+          code: 29, "another user can change the file of invitations", place: path,
+          cure: "run chmod go-w on it, and let it belong to root or to you"))
+    }
+    var bytes = [UInt8](repeating: 0, count: 16_384)
+    let count = read(file, &bytes, bytes.count)
+    guard count > 0 else { throw .system(count < 0 ? errno : EINVAL, "read the file of invitations", place: path) }
+    return String(decoding: bytes[..<count].map { $0 < 0x20 ? 0x20 : $0 }, as: UTF8.self)
   }
 
   private static func absolute(_ path: String) throws(ClientError) -> String {

@@ -149,6 +149,28 @@ struct JoinCommandTests {
   }
 
   @Test
+  func `the expected vault is named by a file that only this user and root can change`() throws {
+    let (owner, guest, invitation) = try invited()
+    let file = guest.path + "/team.invitation", other = try Home.withVault()
+    try "\(invitation)\n\(invitation)\n".write(toFile: file, atomically: false, encoding: .utf8)
+    chmod(file, 0o644)
+    let line = "vault get a --vault \(owner.vault)", expecting = ["COFFER_EXPECT_VAULT": file]
+    #expect(try guest.coffer(line, with: expecting).out == "hush")
+    try guest.transcript("init --new-key-file \(guest.path)/key", with: expecting, err: "names another vault", exit: 64)
+    chmod(file, 0o664)
+    try guest.transcript(line, with: expecting, err: "another user can change it", exit: 77)
+    chmod(file, 0o644)
+    try other.coffer("vault invite").out.write(toFile: file, atomically: false, encoding: .utf8)
+    let replaced = try guest.coffer(line, with: expecting)
+    #expect(replaced.status == 66 && replaced.err.contains("is expected"), "\(replaced.err)")
+    for wrong in [file, "", "PVINV1-00"] {
+      try wrong.write(toFile: file, atomically: false, encoding: .utf8)
+      try guest.transcript(line, with: expecting, err: "neither a vault's id nor invitations", exit: 64)
+    }
+    try guest.transcript(line, with: ["COFFER_EXPECT_VAULT": file + ".old"], err: "resolve the path", exit: 74)
+  }
+
+  @Test
   func `a new vault is never the one that is expected, and none is made`() throws {
     let (owner, _, invitation) = try invited()
     let home = try Home()
