@@ -47,6 +47,13 @@ struct PostgresIntents: IntentRows {
     }
   }
 
+  func mark() throws(StoreError) { try rows.queue("SAVEPOINT mark") }
+
+  func withdraw(_ id: CommitID) throws(StoreError) {
+    try rows.queue("ROLLBACK TO SAVEPOINT mark")
+    try remove([id])
+  }
+
   func beginDraft() throws(StoreError) {
     rows.queueing.draft = []
     do throws(StoreError) { try rows.beginReading() } catch {
@@ -74,9 +81,9 @@ struct PostgresIntents: IntentRows {
     let (connection, session) = (try rows.session.open(), rows.session)
     try connection.perform("BEGIN", until: session.deadline)
     do throws(StoreError) {
-      // A transaction with a number waits for the standby as one with changes does.
+      // A transaction waits for the standby if it wrote to the server's log: a number alone is not enough.
       try connection.commit(at: session.shown, until: session.deadline) { () throws(StoreError) in
-        try connection.perform("SELECT txid_current()", until: session.deadline)
+        try connection.perform("SELECT pg_logical_emit_message(true, 'coffer', '')", until: session.deadline)
       }
     } catch { throw connection.isLost ? error.underlying as? StoreError ?? error : error }
   }

@@ -93,6 +93,80 @@ import Testing
     #expect(try vault.item(name("new"))?.revision == 1 && vault.verify().items == 2)
   }
 
+  /// Runs `body` while `vault`, which began to write before, is about to change the item `new`.
+  private func whileNewIsMade(_ body: () throws -> Void) throws {
+    let (hasBegun, mayEnd, isOver) = (DispatchSemaphore(value: 0), DispatchSemaphore(value: 0), DispatchSemaphore(value: 0))
+    let store = try VaultStore(service: "s", vault: shared.unlock())
+    Thread.detachNewThread {
+      do {
+        try store.update("new") { (_) throws(StoreError) in
+          hasBegun.signal()
+          mayEnd.wait()
+          do { return try form("theirs") } catch { throw StoreError(.memory, "no secret memory", cure: "free some") }
+        }
+      } catch { Issue.record(error) }
+      isOver.signal()
+    }
+    hasBegun.wait()
+    defer {
+      mayEnd.signal()
+      isOver.wait()
+    }
+    try body()
+  }
+
+  @Test func `a change of several items that conflicts with a commit made since it was queued changes none of them`() throws {
+    let isOver = DispatchSemaphore(value: 0), before = try vault.verify()
+    try whileNewIsMade {
+      let other = try shared.unlock()
+      let changes = try [ItemChange.set(form("1"), for: name("first")), .set(form("2"), for: name("new"), if: .absent)]
+      Thread.detachNewThread {
+        #expect(kind { try other.apply(changes) } == .alreadyExists)
+        isOver.signal()
+      }
+      try eventually("it is queued") { try queue() == 1 }
+    }
+    isOver.wait()
+    #expect(try text(vault.get(name("first"))) == "0" && text(vault.get(name("new"))) == "theirs" && queue() == 0)
+    #expect(try vault.verify().records == before.records + 1 && shared.unlock(shared.pins).verify() == vault.verify())
+  }
+
+  @Test func `a queued change that fails with no conflict may still be made, and the error says so`() throws {
+    let end = CofferTestSupport.Collected<StoreError.Kind?>(), isOver = DispatchSemaphore(value: 0)
+    try during {
+      let other = try shared.unlock()
+      Thread.detachNewThread {
+        end.add(kind { try other.set(form("late"), for: name("new")) })
+        isOver.signal()
+      }
+      try eventually("it is queued") { try queue() == 1 }
+      try shared.server.sql(
+        "CREATE FUNCTION \(shared.schema)_none() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN RETURN NULL; END'")
+      try shared.server.sql(
+        "CREATE TRIGGER t BEFORE INSERT ON \(shared.schema).rec FOR EACH ROW EXECUTE FUNCTION \(shared.schema)_none()")
+    }
+    isOver.wait()
+    #expect(end.all == [.outcomeUnknown])
+    try shared.server.sql("DROP TRIGGER t ON \(shared.schema).rec")
+    try vault.set(form("1"), for: name("first"))
+    #expect(try text(vault.get(name("new"))) == "late" && vault.verify().items == 2)
+  }
+
+  @Test func `a writer whose queued commit somebody removed queues it again`() throws {
+    let isOver = DispatchSemaphore(value: 0)
+    try during {
+      let other = try shared.unlock()
+      Thread.detachNewThread {
+        #expect(kind { try other.set(form("1"), for: name("new")) } == nil)
+        isOver.signal()
+      }
+      try eventually("it is queued") { try queue() == 1 }
+      try shared.server.sql("DELETE FROM \(shared.schema).intents")
+    }
+    isOver.wait()
+    #expect(try text(vault.get(name("new"))) == "1")
+  }
+
   @Test func `the commit of a dead writer is made once, by the next writer`() throws {
     try queueOfDead()
     #expect(try vault.get(writer) == nil)
@@ -132,6 +206,36 @@ import Testing
     #expect(try queue() == 82 - 64)
     try vault.set(form("2"), for: name("first"))
     #expect(try queue() == 0 && text(vault.get(writer)) == "1")
+  }
+
+  @Test(.wholeRun, arguments: [(1_024, "1"), (1_025, nil)]) func `a queued commit is made if at most 1024 rows of the log came since`(
+    rows: Int, made: String?
+  ) throws {
+    try queueOfDead()
+    try shared.server.sql("CREATE TABLE \(shared.schema)_kept AS SELECT * FROM \(shared.schema).intents")
+    try shared.server.sql("DELETE FROM \(shared.schema).intents")
+    for row in 0..<rows { try vault.set(form("\(row)"), for: name("first")) }
+    try shared.server.sql("INSERT INTO \(shared.schema).intents SELECT * FROM \(shared.schema)_kept")
+    try vault.set(form("1"), for: name("first"))
+    #expect(try text(vault.get(writer)) == made)
+    #expect(try queue() == 0)
+  }
+
+  @Test func `a change of more than 64 KiB waits for its turn and is not queued`() throws {
+    let isOver = DispatchSemaphore(value: 0)
+    try during {
+      let other = try shared.unlock()
+      Thread.detachNewThread {
+        do { try other.set(form(String(repeating: "x", count: 65_536)), for: name("long")) } catch { Issue.record(error) }
+        isOver.signal()
+      }
+      try eventually("it waits for the lock") {
+        try shared.server.sql("SELECT count(*) FROM pg_locks WHERE NOT granted") != "0"
+      }
+      #expect(try queue() == 0 && vault.get(name("long")) == nil)
+    }
+    isOver.wait()
+    #expect(try text(vault.get(name("long")))?.count == 65_536)
   }
 
   @Test func `rows that no writer made do not keep others out of the queue`() throws {

@@ -244,6 +244,8 @@ final class PostgresTool {
     return try lines
   }
 
+  func send(_ signal: Int32) { kill(process.processIdentifier, signal) }
+
   func stop() throws -> [String] {
     kill(process.processIdentifier, SIGKILL)
     return try finish()

@@ -50,6 +50,41 @@ import Testing
     }
   }
 
+  @Test func `a queued commit that another writer made is acknowledged once the standby has it`() throws {
+    let server = try DatabaseServer.make()
+    let shared = try SharedVault(on: server, options: "coffer_timeout=60")
+    let vault = try shared.create()
+    try vault.set(form("1"), for: name("a"))
+    let session = PostgresSession(try PostgresPlace(shared.url), patience: 60_000)
+    let connection = try session.open()
+    try connection.perform("BEGIN", until: session.deadline)
+    try connection.perform("SELECT 1 FROM \(shared.schema).state FOR UPDATE", until: session.deadline)
+    _ = try connection.answers(until: session.deadline)
+    let waiter = try PostgresTool("shared-write", shared.url, shared.keyPath(), "0", "1")
+    try eventually("it is queued") { try server.sql("SELECT count(*) FROM \(shared.schema).intents") == "1" }
+    waiter.send(SIGSTOP)
+    try server.sql("ALTER SYSTEM SET synchronous_standby_names = 'nobody'")
+    try server.sql("SELECT pg_reload_conf()")
+    try eventually("it is waited for") { try server.sql("SHOW synchronous_standby_names") == "nobody" }
+    connection.rollBack(until: session.deadline)
+    let end = CofferTestSupport.Collected<StoreError.Kind?>()
+    Thread.detachNewThread { end.add(kind { try shared.unlock().set(form("2"), for: name("a")) }) }
+    try eventually("the writer's wait is canceled, and its commit can be seen") {
+      try server.sql("SELECT pg_cancel_backend(pid) FROM pg_stat_activity WHERE wait_event = 'SyncRep'") == "t"
+    }
+    eventually("it ends") { !end.all.isEmpty }
+    #expect(end.all == [.outcomeUnknown])
+    #expect(try text(vault.get(ItemName(service: "writer", account: "0"))) == "1")
+    waiter.send(SIGCONT)
+    try eventually("it waits for the standby") {
+      try server.sql("SELECT count(*) FROM pg_stat_activity WHERE wait_event = 'SyncRep'") == "1"
+    }
+    #expect(try waiter.lines.isEmpty)
+    try server.sql("ALTER SYSTEM RESET synchronous_standby_names")
+    try server.sql("SELECT pg_reload_conf()")
+    #expect(try waiter.finish() == ["acknowledged 1", "done 1"])
+  }
+
   @Test func `a commit whose wait for the standby was canceled is uncertain`() throws {
     let server = try DatabaseServer.make(settings: ["synchronous_standby_names=nobody", "synchronous_commit=local"])
     let shared = try SharedVault(on: server, options: "coffer_allow_async=1")

@@ -18,7 +18,8 @@ extension StoreError {
   /// A statement refused by the server. Codes: "PostgreSQL Error Codes" of its documentation.
   init(_ failure: PostgresFailure, _ doing: String, place: String) {
     let (kind, cure) = Self.decision(failure.state)
-    self.init(kind, "could not \(doing)", place: place, cure: cure, underlying: failure)
+    let what = kind == .noSpace ? "the server has no room left: could not \(doing)" : "could not \(doing)"
+    self.init(kind, what, place: place, cure: cure, underlying: failure)
   }
 
   private static func decision(_ state: String) -> (Kind, String) {

@@ -129,7 +129,8 @@ final class PostgresLink {
       pollfd(fd: handle.library.socket(handle.pointer), events: Int16(POLLIN), revents: 0),
       pollfd(fd: bell?.hearing ?? -1, events: Int16(POLLIN), revents: 0),
     ]
-    let ready = poll(&waiting, 2, Int32(clamping: Int64(time / .milliseconds(1))))
+    // Rounded up: a wait that ends too soon would count as a notice.
+    let ready = poll(&waiting, 2, Int32(clamping: Int64((time / .milliseconds(1)).rounded(.up))))
     guard ready >= 0 || errno == EINTR else { throw StoreError(errno: errno, "wait for the server", place: "poll") }
     guard ready != 0 else { return true }
     guard waiting[1].revents == 0 else { return false }

@@ -51,26 +51,37 @@ struct QueuedWrite {
         return try vault.write(body)
       }
       guard let (intent, box) = draft.queued else { return draft.result }
-      if let result = try waited(draft.result, intent, box, until: end, body) { return result }
+      switch try waited(draft.result, intent, box, until: end, body) {
+      case .made(let result): return result
+      case .conflict(let error): throw error
       // Other commits changed its base: nobody can make this one any more.
-      id = .random()
+      case .old: id = .random()
+      }
     }
   }
 
-  /// Nil if the draft is out of date.
+  private enum Outcome<Result> {
+    /// Of the write, which was made or is in conflict with another one.
+    case made(Result), conflict(StoreError)
+    /// The draft is out of date.
+    case old
+  }
+
   private func waited<Result>(
     _ drafted: Result, _ intent: Intent, _ box: [UInt8], until end: ContinuousClock.Instant,
     _ body: (OpenVault, inout Change) throws(StoreError) -> Result
-  ) throws(StoreError) -> Result? {
+  ) throws(StoreError) -> Outcome<Result> {
     var (end, toQueue, waits, pauses, last) = (end, Optional(box), 0, 0, StoreError?.none)
+    var mayBeQueued = false
     waiting: while .now < end {
       do throws(StoreError) {
         try view.readPin()
         try vault.items.announce(nil, writing: true)
+        mayBeQueued = true
         if try queue.beginWriting(of: id, queueing: toQueue) { return try turn(drafted, intent, body) }
         if waits > 0 {
-          if try isSeen(intent) { return drafted }
-          if isOld(intent) { return nil }
+          if try isSeen(intent) { return .made(drafted) }
+          if isOld(intent) { return .old }
         }
         let hasNotice = try queue.wait(Self.pause)
         (waits, pauses) = (waits + 1, pauses + (hasNotice ? 0 : 1))
@@ -84,27 +95,35 @@ struct QueuedWrite {
         switch error.kind {
         case .unreachable, .busy, .io, .noSpace: usleep(UInt32(Self.pause / .microseconds(1)))
         case .outcomeUnknown where database.hasLostCommit: break
-        case .readOnly, .denied, .refused: break waiting
-        default: throw error
+        case .outcomeUnknown: throw error
+        default:
+          guard mayBeQueued else { throw error }
+          break waiting
         }
       }
     }
-    throw unknown("another writer did not finish in time: the change may still be made", last)
+    guard let last else { throw unknown("another writer did not finish in time: the change may still be made") }
+    throw unknown(afterQueueing, last)
   }
 
-  private func unknown(_ what: String, _ underlying: StoreError? = nil) -> StoreError {
-    StoreError(
-      .outcomeUnknown, what, place: view.place.description, cure: "check the item before you try again", underlying: underlying)
+  private let afterQueueing = "the change was queued, and then failed: it may still be made"
+
+  private func unknown(_ what: String, _ cause: StoreError? = nil) -> StoreError {
+    // Without the cure, which may say that nothing was changed.
+    let cause = cause.map { StoreError($0.kind, $0.what, place: $0.place, cure: "", underlying: $0.underlying) }
+    return StoreError(
+      .outcomeUnknown, what, place: view.place.description, cure: "check the item before you try again", underlying: cause)
   }
 
   /// Makes the commit.
   private func turn<Result>(
     _ drafted: Result, _ intent: Intent, _ body: (OpenVault, inout Change) throws(StoreError) -> Result
-  ) throws(StoreError) -> Result? {
+  ) throws(StoreError) -> Outcome<Result> {
     var conflict: StoreError?
     let result = try vault.finishWriting { (_, change) throws(StoreError) -> Result? in
       // A commit without a change waits for the standby, too.
       if try isMade(intent) { return drafted }
+      try queue.mark()
       let taken = try Combining(view: view).intents(with: intent, id)
       guard taken.last?.id != id else {
         change.begin(id)
@@ -117,15 +136,17 @@ struct QueuedWrite {
         return result
       } catch {
         // Over an unchanged base this is no conflict, and another writer may succeed.
-        guard isOld(intent) else { throw unknown("the change was queued, and then failed: it may still be made", error) }
-        // Nobody makes it after this commit, which lasts together with the conflicting one.
-        try queue.remove([id])
+        guard isOld(intent) else { throw unknown(afterQueueing, error) }
+        // Nobody makes it after this commit, which lasts together with the conflicting one. A change of several items may have
+        // written some of them by now.
+        try queue.withdraw(id)
         (conflict, change) = (error, Change())
         return nil
       }
     }
-    if let conflict { throw conflict }
-    return result
+    if let conflict { return .conflict(conflict) }
+    guard let result else { return .old }
+    return .made(result)
   }
 
   /// Runs `body`, and notes the buckets that it reads.

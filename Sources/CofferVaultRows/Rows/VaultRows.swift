@@ -152,6 +152,10 @@ package protocol IntentRows {
   /// The queue, as it was when the write began.
   func queued() throws(StoreError) -> [(id: CommitID, box: [UInt8])]
   func remove(_ ids: [CommitID]) throws(StoreError)
+  /// Marks the state of the write, for ``withdraw(_:)``.
+  func mark() throws(StoreError)
+  /// Takes back all changes since the mark, and removes the intent `id` from the queue.
+  func withdraw(_ id: CommitID) throws(StoreError)
   /// Begins to read, perhaps rows of a later state than the known one; changes are noted, and not made.
   func beginDraft() throws(StoreError)
   func endDraft() throws(StoreError) -> [Intent.Write]
