@@ -208,9 +208,8 @@ import Testing
     #expect(try queue() == 0 && text(vault.get(writer)) == "1")
   }
 
-  @Test(.wholeRun, arguments: [(1_024, "1"), (1_025, nil)]) func `a queued commit is made if at most 1024 rows of the log came since`(
-    rows: Int, made: String?
-  ) throws {
+  @Test(.tags(.process), .wholeRun, arguments: [(1_024, "1"), (1_025, nil)])
+  func `a queued commit is made if at most 1024 rows of the log came since`(rows: Int, made: String?) throws {
     try queueOfDead()
     try shared.server.sql("CREATE TABLE \(shared.schema)_kept AS SELECT * FROM \(shared.schema).intents")
     try shared.server.sql("DELETE FROM \(shared.schema).intents")
