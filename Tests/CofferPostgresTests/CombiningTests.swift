@@ -117,16 +117,18 @@ import Testing
 
   @Test func `a change of several items that conflicts with a commit made since it was queued changes none of them`() throws {
     let isOver = DispatchSemaphore(value: 0), before = try vault.verify()
+    let author = Held(try shared.unlock(shared.pins))
     try whileNewIsMade {
-      let other = try shared.unlock()
       let changes = try [ItemChange.set(form("1"), for: name("first")), .set(form("2"), for: name("new"), if: .absent)]
       Thread.detachNewThread {
-        #expect(kind { try other.apply(changes) } == .alreadyExists)
+        #expect(kind { try author.vault.apply(changes) } == .alreadyExists)
         isOver.signal()
       }
       try eventually("it is queued") { try queue() == 1 }
     }
     isOver.wait()
+    #expect(try text(author.vault.get(name("first"))) == "0" && author.vault.verify().records == before.records + 1)
+    try author.vault.set(form("0"), for: name("first"))
     #expect(try text(vault.get(name("first"))) == "0" && text(vault.get(name("new"))) == "theirs" && queue() == 0)
     #expect(try vault.verify().records == before.records + 1 && shared.unlock(shared.pins).verify() == vault.verify())
   }
@@ -152,16 +154,30 @@ import Testing
     #expect(try text(vault.get(name("new"))) == "late" && vault.verify().items == 2)
   }
 
-  @Test func `a writer whose queued commit somebody removed queues it again`() throws {
-    let isOver = DispatchSemaphore(value: 0)
+  @Test(arguments: [true, false])
+  func `a writer that has no place in the queue, or lost it, makes its change itself`(isFull: Bool) throws {
+    let isOver = DispatchSemaphore(value: 0), place = "\(shared.schema).intents", tries = "public.\(shared.schema)_tries"
+    if isFull {
+      let rows = "SELECT decode(lpad(to_hex(n), 32, '0'), 'hex'), '\\x00' FROM generate_series(1, 1000) n"
+      try shared.server.sql("INSERT INTO \(place) \(rows)")
+      // A statement that finds no room fires it, too.
+      try shared.server.sql(
+        """
+        CREATE TABLE \(tries)(n int); CREATE FUNCTION \(tries)() RETURNS trigger LANGUAGE plpgsql AS
+          'BEGIN INSERT INTO \(tries) VALUES (1); RETURN NULL; END';
+        CREATE TRIGGER tries BEFORE INSERT ON \(place) FOR EACH STATEMENT EXECUTE FUNCTION \(tries)()
+        """)
+    }
     try during {
       let other = try shared.unlock()
       Thread.detachNewThread {
         #expect(kind { try other.set(form("1"), for: name("new")) } == nil)
         isOver.signal()
       }
-      try eventually("it is queued") { try queue() == 1 }
-      try shared.server.sql("DELETE FROM \(shared.schema).intents")
+      try eventually("it tried to queue") {
+        try isFull ? shared.server.sql("SELECT count(*) FROM \(tries)") != "0" : queue() == 1
+      }
+      if !isFull { try shared.server.sql("DELETE FROM \(place)") }
     }
     isOver.wait()
     #expect(try text(vault.get(name("new"))) == "1")

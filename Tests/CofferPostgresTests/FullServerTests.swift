@@ -103,9 +103,4 @@ import Testing
     #expect(try text(shared.unlock(shared.pins).get(name("small"))) == "second")
     print("a full log: \(writes) writes, the last \(outcome.map { "\($0)" } ?? "made")")
   }
-
-  private final class Held: Sendable {
-    let vault: UnlockedVault
-    init(_ vault: consuming UnlockedVault) { self.vault = vault }
-  }
 }

@@ -77,3 +77,9 @@ func kind(_ body: () throws -> Void) -> StoreError.Kind? {
   do { try body() } catch { return (error as? StoreError)?.kind }
   return nil
 }
+
+/// A vault for several threads.
+final class Held: Sendable {
+  let vault: UnlockedVault
+  init(_ vault: consuming UnlockedVault) { self.vault = vault }
+}

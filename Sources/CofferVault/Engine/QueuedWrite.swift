@@ -78,6 +78,8 @@ struct QueuedWrite {
         try view.readPin()
         try vault.items.announce(nil, writing: true)
         mayBeQueued = true
+        // It may have lost its place in the queue, or found none.
+        if pauses > 0, toQueue != nil, try queue.beginWriting(of: nil, queueing: nil) { return try turn(drafted, intent, body) }
         if try queue.beginWriting(of: id, queueing: toQueue) { return try turn(drafted, intent, body) }
         if waits > 0 {
           if try isSeen(intent) { return .made(drafted) }
@@ -85,7 +87,6 @@ struct QueuedWrite {
         }
         let hasNotice = try queue.wait(Self.pause)
         (waits, pauses) = (waits + 1, pauses + (hasNotice ? 0 : 1))
-        // There may have been no room.
         toQueue = !hasNotice && pauses % Self.pausesInQueue == 0 ? box : nil
       } catch {
         // A server takes some seconds to restart.
@@ -144,7 +145,11 @@ struct QueuedWrite {
         return nil
       }
     }
-    if let conflict { return .conflict(conflict) }
+    if let conflict {
+      // What was read among the changes that were taken back.
+      view.forget()
+      return .conflict(conflict)
+    }
     guard let result else { return .old }
     return .made(result)
   }
