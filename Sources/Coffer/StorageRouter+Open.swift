@@ -162,16 +162,15 @@ extension Places {
   ///   `.tooLarge`, and `.denied` if another user can change it.
   package func expectingOptions() throws(StoreError) -> VaultOptions {
     var options = vaultOptions
-    guard let expectation else { return options }
-    guard expectation.utf8.first == UInt8(ascii: "/") else {
-      try options.expect(expectation)
-      return options
-    }
-    let file = try SecretFile.content(
-      of: TrustedPath.publicFile(FilePath(expectation)), limit: SecretFile.largestIdentity, what: "the file of invitations",
-      warning: false)
-    try options.expect(file.withUnsafeBytes { bytes in String(decoding: bytes.map { $0 < 0x20 ? 0x20 : $0 }, as: UTF8.self) })
+    if let expectation { try options.expect(expectation.hasPrefix("/") ? Self.content(of: expectation) : expectation) }
     return options
+  }
+
+  private static func content(of path: String) throws(StoreError) -> String {
+    let file = try SecretFile.content(
+      of: TrustedPath.publicFile(FilePath(path)), limit: SecretFile.largestIdentity, what: "the file of invitations",
+      warning: false)
+    return file.withUnsafeBytes { bytes in String(decoding: bytes.map { $0 < 0x20 ? 0x20 : $0 }, as: UTF8.self) }
   }
 
   /// The vault here, locked. If `COFFER_EXPECT_VAULT` was set when these places were found, any other vault is refused.

@@ -57,11 +57,10 @@ extension UnlockedVault {
   /// - Throws: `StoreError` `.notFound`, `.tooLarge`, `.busy`, `.noSpace`.
   public borrowing func relabelSlot(_ id: SlotSummary.ID, to label: String) throws(StoreError) {
     try core.refreshed { (vault) throws(StoreError) in
-      let slot = try vault.slots.slot(id)
       var plan = SlotPlan()
-      plan.expected[slot.id] = slot.frame.publicKey
-      plan.labels[slot.id] = label
-      try vault.changeSlots(plan, log: .slotChanged, slot.id)
+      let slot = try plan.expect(id, in: vault)
+      plan.labels[slot] = label
+      try vault.changeSlots(plan, log: .slotChanged, slot)
     }
   }
 
@@ -108,17 +107,13 @@ extension UnlockedVault {
     try changingKey { (vault) throws(StoreError) in
       var plan = SlotPlan()
       for id in without {
-        let slot = try vault.slots.slot(id)
-        plan.expected[slot.id] = slot.frame.publicKey
-        plan.dropped.insert(slot.id)
+        let slot = try plan.expect(id, in: vault)
+        plan.dropped.insert(slot)
       }
-      if let only {
-        plan.only = []
-        for id in only {
-          let slot = try vault.slots.slot(id)
-          plan.expected[slot.id] = slot.frame.publicKey
-          plan.only?.insert(slot.id)
-        }
+      plan.only = only == nil ? nil : []
+      for id in only ?? [] {
+        let slot = try plan.expect(id, in: vault)
+        plan.only?.insert(slot)
       }
       plan.shown = shown.map { Set($0) }
       let report = try vault.rotate(plan, progress)
@@ -178,5 +173,14 @@ extension UnlockedVault {
     if !goesOn { core.close() }
     if let remainder { throw remainder }
     return report
+  }
+}
+
+extension SlotPlan {
+  /// Adds the slot to ``expected``.
+  fileprivate mutating func expect(_ id: SlotSummary.ID, in vault: OpenVault) throws(StoreError) -> SlotID {
+    let slot = try vault.slots.slot(id)
+    expected[slot.id] = slot.frame.publicKey
+    return slot.id
   }
 }

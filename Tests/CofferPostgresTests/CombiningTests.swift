@@ -21,12 +21,8 @@ import Testing
 
   /// Runs `body` while another writer has its turn.
   private func during(_ body: () throws -> Void) throws {
-    let session = PostgresSession(try PostgresPlace(shared.url), patience: 60_000)
-    let connection = try session.open()
-    try connection.perform("BEGIN", until: session.deadline)
-    try connection.perform("SELECT 1 FROM \(shared.schema).state FOR UPDATE", until: session.deadline)
-    _ = try connection.answers(until: session.deadline)
-    defer { connection.rollBack(until: session.deadline) }
+    let turn = try ForeignTurn(shared)
+    defer { turn.end() }
     try body()
   }
 
@@ -286,7 +282,7 @@ import Testing
   }
 }
 
-/// What a server, or anybody who writes to its tables without the key, puts into the queue.
+/// Rows of the queue from a server, or from a writer of its tables without the key.
 @Suite(.tags(.campaign, .process), .wholeRun) struct QueueForgeryCampaign {
   @Test func `no changed, doubled, moved or foreign commit is made`() throws {
     let shared = try SharedVault(), other = try SharedVault()
@@ -318,17 +314,13 @@ import Testing
     let vault = try shared.create()
     try vault.set(form("0"), for: name("a"))
     let key = try shared.keyPath()
-    let session = PostgresSession(try PostgresPlace(shared.url), patience: 60_000)
-    let connection = try session.open()
-    try connection.perform("BEGIN", until: session.deadline)
-    try connection.perform("SELECT 1 FROM \(shared.schema).state FOR UPDATE", until: session.deadline)
-    _ = try connection.answers(until: session.deadline)
+    let turn = try ForeignTurn(shared)
     let tool = try PostgresTool("shared-write", shared.url, key, "0", "1")
     try eventually("it is queued") { try shared.server.sql("SELECT count(*) FROM \(shared.schema).intents") == "1" }
     _ = try tool.stop()
     let row = try shared.server.sql(
       "DELETE FROM \(shared.schema).intents RETURNING encode(id, 'hex') || ' ' || encode(box, 'hex')")
-    connection.rollBack(until: session.deadline)
+    turn.end()
     let words = row.split(whereSeparator: \.isWhitespace).prefix(2).map { bytes(String($0)) }
     return (try #require(words.first), try #require(words.last))
   }

@@ -27,18 +27,12 @@ import Testing
     let shared = try SharedVault(on: server, options: "coffer_timeout=3")
     let vault = try shared.create()
     try vault.set(form("1"), for: name("a"))
-    // More patient than the vault: the server ends a transaction that is idle longer than its client's patience.
-    let session = PostgresSession(try PostgresPlace(shared.url), patience: 120_000)
-    let connection = try session.open()
-    try connection.perform("BEGIN", until: .now + .seconds(60))
-    try connection.perform("SELECT 1 FROM \(shared.schema).state FOR UPDATE", until: .now + .seconds(60))
-    _ = try connection.answers(until: .now + .seconds(60))
+    let turn = try ForeignTurn(shared)
     #expect(kind { try vault.rotate() } == .busy)
-    // Whoever comes next may make it.
+    // The next writer may make it.
     #expect(kind { try vault.set(form("2"), for: name("a")) } == .outcomeUnknown)
     #expect(try text(vault.get(name("a"))) == "1", "a read waits for no writer")
-    connection.rollBack(until: .now + .seconds(60))
-    session.close()
+    turn.end()
     eventually("the lock is free again") { kind { try vault.set(form("3"), for: name("a")) } == nil }
 
     let pids = try server.sql(
@@ -159,7 +153,7 @@ import Testing
     let vault = try shared.create()
     let key = try shared.keyPath()
     var acknowledged: [Int] = []
-    // Each life writes to an item of its own: what an earlier one left in the queue may still be made.
+    // Each life writes to an item of its own: a change of an earlier one may still be in the queue.
     func start(_ life: Int) throws -> PostgresTool { try PostgresTool("shared-write", shared.url, key, "\(life)", "1000000") }
     func end(_ tool: PostgresTool) throws -> Set<String> {
       var tally: [String: Int] = [:]

@@ -63,16 +63,12 @@ import Testing
       try eventually("it waits") { try shared.server.sql("SELECT count(*) \(isWaiting)") == "1" }
     }
     try vault.rehearse([.set(form("x"), for: name("b"))])
-    let session = PostgresSession(try PostgresPlace(shared.url), patience: nil)
-    let third = try session.open()
-    try third.perform("BEGIN", until: .now + .seconds(60))
-    try third.perform("SELECT 1 FROM \(shared.schema).state FOR UPDATE", until: .now + .seconds(60))
-    _ = try third.answers(until: .now + .seconds(60))
+    let third = try ForeignTurn(shared)
     try later("FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND query LIKE '%\(shared.schema)%'") {
       _ = try RestorableBackup(file, toRestoreAt: shared.place).restore(with: shared.credentials(), options: .withoutPins)
     }
     try later("FROM \(shared.schema).intents") { try other.set(form("after"), for: name("c")) }
-    third.rollBack(until: .now + .seconds(60))
+    third.end()
     group.wait()
     #expect(try text(vault.get(name("a"))) == "old" && text(vault.get(name("c"))) == "after")
     _ = try vault.verify()

@@ -78,6 +78,26 @@ func kind(_ body: () throws -> Void) -> StoreError.Kind? {
   return nil
 }
 
+/// Another writer's turn, which ends with ``end()``.
+final class ForeignTurn {
+  // More patient than a vault: the server ends a transaction that is idle longer than its client's patience.
+  private let session: PostgresSession
+  private let connection: PostgresConnection
+
+  init(_ shared: SharedVault) throws {
+    session = PostgresSession(try PostgresPlace(shared.url), patience: 120_000)
+    connection = try session.open()
+    try connection.perform("BEGIN", until: session.deadline)
+    try connection.perform("SELECT 1 FROM \(shared.schema).state FOR UPDATE", until: session.deadline)
+    _ = try connection.answers(until: session.deadline)
+  }
+
+  func end() {
+    connection.rollBack(until: session.deadline)
+    session.close()
+  }
+}
+
 /// A vault for several threads.
 final class Held: Sendable {
   let vault: UnlockedVault

@@ -18,9 +18,7 @@ import Testing
     let settings = try PostgresDefaults.open(domain: "app", at: shared.place)
     try settings.save(.string("1"), for: "a")
     try shared.create().set(form("1"), for: name("a"))
-    try server.sql("ALTER SYSTEM SET synchronous_standby_names = 'nobody'")
-    try server.sql("SELECT pg_reload_conf()")
-    try eventually("it is waited for") { try server.sql("SHOW synchronous_standby_names") == "nobody" }
+    try wait(for: "nobody", server)
     let end = CofferTestSupport.Collected<StoreError.Kind?>()
     let isOver = DispatchSemaphore(value: 0)
     Thread.detachNewThread {
@@ -40,9 +38,7 @@ import Testing
     try server.crash()
     isOver.wait()
     #expect(end.all == [.outcomeUnknown])
-    try server.sql("ALTER SYSTEM RESET synchronous_standby_names")
-    try server.sql("SELECT pg_reload_conf()")
-    try eventually("nobody is waited for") { try server.sql("SHOW synchronous_standby_names") == "" }
+    try wait(for: "", server)
     if isOfSettings {
       #expect(try settings.load("a") == .string("2"))
     } else {
@@ -55,33 +51,20 @@ import Testing
     let shared = try SharedVault(on: server, options: "coffer_timeout=60")
     let vault = try shared.create()
     try vault.set(form("1"), for: name("a"))
-    let session = PostgresSession(try PostgresPlace(shared.url), patience: 60_000)
-    let connection = try session.open()
-    try connection.perform("BEGIN", until: session.deadline)
-    try connection.perform("SELECT 1 FROM \(shared.schema).state FOR UPDATE", until: session.deadline)
-    _ = try connection.answers(until: session.deadline)
+    let turn = try ForeignTurn(shared)
     let waiter = try PostgresTool("shared-write", shared.url, shared.keyPath(), "0", "1")
     try eventually("it is queued") { try server.sql("SELECT count(*) FROM \(shared.schema).intents") == "1" }
     waiter.send(SIGSTOP)
-    try server.sql("ALTER SYSTEM SET synchronous_standby_names = 'nobody'")
-    try server.sql("SELECT pg_reload_conf()")
-    try eventually("it is waited for") { try server.sql("SHOW synchronous_standby_names") == "nobody" }
-    connection.rollBack(until: session.deadline)
-    let end = CofferTestSupport.Collected<StoreError.Kind?>()
-    Thread.detachNewThread { end.add(kind { try shared.unlock().set(form("2"), for: name("a")) }) }
-    try eventually("the writer's wait is canceled, and its commit can be seen") {
-      try server.sql("SELECT pg_cancel_backend(pid) FROM pg_stat_activity WHERE wait_event = 'SyncRep'") == "t"
-    }
-    eventually("it ends") { !end.all.isEmpty }
-    #expect(end.all == [.outcomeUnknown])
+    try wait(for: "nobody", server)
+    turn.end()
+    try checkCanceledWait(server, shared)
     #expect(try text(vault.get(ItemName(service: "writer", account: "0"))) == "1")
     waiter.send(SIGCONT)
     try eventually("it waits for the standby") {
       try server.sql("SELECT count(*) FROM pg_stat_activity WHERE wait_event = 'SyncRep'") == "1"
     }
     #expect(try waiter.lines.isEmpty)
-    try server.sql("ALTER SYSTEM RESET synchronous_standby_names")
-    try server.sql("SELECT pg_reload_conf()")
+    try wait(for: "", server)
     #expect(try waiter.finish() == ["acknowledged 1", "done 1"])
   }
 
@@ -91,6 +74,11 @@ import Testing
     let vault = try shared.create()
     try vault.set(form("1"), for: name("a"))
     try server.sql("ALTER DATABASE postgres SET synchronous_commit = on")
+    try checkCanceledWait(server, shared)
+  }
+
+  /// Cancels a write's wait for the standby, after which others see its commit.
+  private func checkCanceledWait(_ server: DatabaseServer, _ shared: SharedVault) throws {
     let end = CofferTestSupport.Collected<StoreError.Kind?>()
     Thread.detachNewThread { end.add(kind { try shared.unlock().set(form("2"), for: name("a")) }) }
     try eventually("its wait is canceled") {
@@ -98,6 +86,13 @@ import Testing
     }
     eventually("it ends") { !end.all.isEmpty }
     #expect(end.all == [.outcomeUnknown])
+  }
+
+  /// An empty name ends the wait for a standby.
+  private func wait(for standby: String, _ server: DatabaseServer) throws {
+    try server.sql("ALTER SYSTEM SET synchronous_standby_names = '\(standby)'")
+    try server.sql("SELECT pg_reload_conf()")
+    try eventually("the setting is read") { try server.sql("SHOW synchronous_standby_names") == standby }
   }
 
   @Test func `a standby that a place prefers is read, and refused as behind until it has this machine's newest commit`() throws {

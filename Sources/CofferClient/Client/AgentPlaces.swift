@@ -47,7 +47,7 @@ struct AgentPlaces: Sendable {
     leastGeneration = generation
   }
 
-  /// The text of a file of invitations, which the agent examines. Its limit is that of an identity with 64 of them.
+  /// The limit is that of an identity with 64 invitations.
   private static func content(of path: String) throws(ClientError) -> String {
     let file = coffer_open(path, O_RDONLY | O_CLOEXEC, 0)
     guard file >= 0 else { throw .system(errno, "open the file of invitations", place: path) }

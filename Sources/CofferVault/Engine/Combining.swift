@@ -12,6 +12,17 @@ struct RecentRow {
   let before: Digest32
   let commit: CommitID
   let index: RecordIndex
+
+  /// The row that `box` holds, and the chain after it.
+  static func open(
+    _ box: UnsafeRawBufferPointer, _ sequence: UInt64, _ keys: borrowing Subkeys
+  ) throws(FormatError) -> (row: RecentRow, head: Digest32) {
+    let (entry, before) = try LogBox.open(box, sequence: sequence, keys: keys)
+    return (
+      RecentRow(sequence: sequence, before: before, commit: entry.commit, index: entry.index),
+      LogBox.head(after: before, sequence: sequence, row: box, keys: keys)
+    )
+  }
 }
 
 extension VerifiedView {
@@ -31,13 +42,13 @@ extension VerifiedView {
     guard sequence < last else { return [] }
     if recent.last?.sequence != last || recent[0].sequence > sequence + 1 {
       var (rows, head) = ([RecentRow](), Digest32.zero)
-      try database.log.forEach(from: sequence + 1, most: Int(RecentRow.most)) { (number, row) throws(StoreError) in
-        let (entry, before) = try checked { () throws(FormatError) in try LogBox.open(row, sequence: number, keys: keys) }
-        guard number == sequence + 1 + UInt64(rows.count), rows.isEmpty || before == head else {
+      try database.log.forEach(from: sequence + 1, most: Int(RecentRow.most)) { (number, box) throws(StoreError) in
+        let (row, after) = try checked { () throws(FormatError) in try RecentRow.open(box, number, keys) }
+        guard number == sequence + 1 + UInt64(rows.count), rows.isEmpty || row.before == head else {
           throw StoredParts.tampered("a row of the log is not the one it should be", place)
         }
-        rows.append(RecentRow(sequence: number, before: before, commit: entry.commit, index: entry.index))
-        head = LogBox.head(after: before, sequence: number, row: row, keys: keys)
+        rows.append(row)
+        head = after
       }
       guard head == state.logHead else { throw StoredParts.tampered("the log lacks a row", place) }
       recent = rows

@@ -22,12 +22,12 @@ struct LogFollowing {
     guard next.logSequence > known, next.logSequence - known <= UInt64(Self.most) else { return nil }
     var changed: [Int: Digest32] = [:]
     var (isClear, head, rows) = (true, view.state.logHead, [RecentRow]())
-    try view.database.log.forEach(from: first, most: Self.most) { (sequence, row) throws(StoreError) in
+    try view.database.log.forEach(from: first, most: Self.most) { (sequence, box) throws(StoreError) in
       do throws(FormatError) {
-        let (entry, before) = try LogBox.open(row, sequence: sequence, keys: view.keys)
-        rows.append(RecentRow(sequence: sequence, before: before, commit: entry.commit, index: entry.index))
-        if before == head { head = LogBox.head(after: head, sequence: sequence, row: row, keys: view.keys) }
-        for table in RecordTable.allCases { changed[table.bucket(of: entry.index)] = .zero }
+        let (row, after) = try RecentRow.open(box, sequence, view.keys)
+        rows.append(row)
+        if row.before == head { head = after }
+        for table in RecordTable.allCases { changed[table.bucket(of: row.index)] = .zero }
       } catch {
         // Readers of the log report tampering with it.
         isClear = false

@@ -104,10 +104,10 @@ struct QueuedWrite {
       }
     }
     guard let last else { throw unknown("another writer did not finish in time: the change may still be made") }
-    throw unknown(afterQueueing, last)
+    throw unknown(Self.afterQueueing, last)
   }
 
-  private let afterQueueing = "the change was queued, and then failed: it may still be made"
+  private static let afterQueueing = "the change was queued, and then failed: it may still be made"
 
   private func unknown(_ what: String, _ cause: StoreError? = nil) -> StoreError {
     // Without the cure, which may say that nothing was changed.
@@ -137,16 +137,15 @@ struct QueuedWrite {
         return result
       } catch {
         // Over an unchanged base this is no conflict, and another writer may succeed.
-        guard isOld(intent) else { throw unknown(afterQueueing, error) }
-        // Nobody makes it after this commit, which lasts together with the conflicting one. A change of several items may have
-        // written some of them by now.
+        guard isOld(intent) else { throw unknown(Self.afterQueueing, error) }
+        // Nobody makes it after this commit, which lasts together with the conflicting one. It may have written some of its rows.
         try queue.withdraw(id)
         (conflict, change) = (error, Change())
         return nil
       }
     }
     if let conflict {
-      // What was read among the changes that were taken back.
+      // A list that was read after a change is wrong once that is taken back.
       view.forget()
       return .conflict(conflict)
     }

@@ -1,7 +1,7 @@
 public import FoundationEssentials
 
-// The last day of a member is the end of its slot's label: "grace until 2027-02-28". A label is sealed with the vault and comes,
-// goes and travels with its slot, so that no death, merge or older program can separate the two.
+// The last day of a member is the end of its slot's label: "grace until 2027-02-28". A label is sealed with the vault, and no
+// death, merge or older program separates it from its slot.
 
 extension VaultStatus.Slot {
   /// The label without a member's last day.
@@ -13,10 +13,11 @@ extension VaultStatus.Slot {
   public var ends: Date? { parts?.ends }
 
   private static let word = " until "
+  private static let day = Date.ISO8601FormatStyle.iso8601.year().month().day()
 
   package static func label(_ name: String, lastDay: Date?) -> String {
     guard let lastDay else { return name }
-    return (name.isEmpty ? "member" : name) + word + lastDay.formatted(.iso8601.year().month().day())
+    return (name.isEmpty ? "member" : name) + word + lastDay.formatted(day)
   }
 
   private var parts: (name: String, ends: Date)? {
@@ -24,8 +25,8 @@ extension VaultStatus.Slot {
     let day = String(label[found.upperBound...])
     // Foundation accepts a valid prefix, and reads the 31st of February as the 3rd of March.
     do {
-      let date = try Date(day, strategy: .iso8601.year().month().day())
-      guard date.formatted(.iso8601.year().month().day()) == day else { return nil }
+      let date = try Date(day, strategy: Self.day)
+      guard date.formatted(Self.day) == day else { return nil }
       return (String(label[..<found.lowerBound]), date + 86_400)
     } catch { return nil }
   }
