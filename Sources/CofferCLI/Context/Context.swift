@@ -53,6 +53,14 @@ final class Context {
     if readsMirror { variables["COFFER_VAULT"] = places.vault.text }
   }
 
+  /// The same command on the vault that has `name`.
+  func at(_ name: String) throws -> Context {
+    let other = try Context(
+      home: variables["COFFER_HOME"], vault: name, quiet: quiet, json: json, yes: yes, unlocking: unlocking)
+    (other.questions, other.reason) = (questions, reason)
+    return other
+  }
+
   /// Takes `name` for the place that has it.
   private func resolve(_ name: String) throws {
     guard let path = try VaultNames(context: self).path(of: name) else {

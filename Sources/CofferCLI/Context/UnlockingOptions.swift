@@ -39,6 +39,12 @@ struct UnlockingOptions: ParsableArguments {
 
   var isEmpty: Bool { passphraseFd == nil && passphraseFile == nil && keyFile == nil && recoveryFile == nil && identity == nil }
 
+  /// Whether an option makes sense for one vault alone. An identity may open many.
+  var isForOneVault: Bool {
+    passphraseFd != nil || passphraseFile != nil || keyFile != nil || recoveryFile != nil || !invitation.isEmpty
+      || minGeneration != nil
+  }
+
   /// Whether the agent may serve: nothing else is named.
   var leavesAgent: Bool { isEmpty && !noAgent }
 

@@ -83,6 +83,10 @@ extension Example {
       Example("'coffer --vault work list' then lists that vault", "coffer vault use work ~/work/vault.sqlite"),
       Example("forget the name, and leave the vault", "coffer vault use work --remove"),
     ],
+    "vault members": [
+      Example("who can open the vaults of this project", "coffer vault members"),
+      Example("the same in a script, which agrees to its coffer.vaults", "coffer vault members --yes"),
+    ],
     "vault invite": [Example("the invitation for another person", "coffer vault invite")],
     "vault log": [
       Example("the newest entries", "coffer vault log --limit 20"),

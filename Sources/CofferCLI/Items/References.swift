@@ -88,23 +88,34 @@ struct Reference: Hashable, CustomStringConvertible {
 struct References {
   private var values: [Reference: SecretForm] = [:]
 
-  /// Without any the vault is not touched. Errors name the reference.
+  /// Without any the vault is not touched.
   init(_ references: [Reference], _ context: Context) throws {
     guard !references.isEmpty else { return }
-    let items = try context.itemsToRead()
-    items.takesParts = false
+    let searched = try SearchedVaults(context)
     for reference in references where values[reference] == nil {
-      do { values[reference] = try Self.value(of: reference, in: items) } catch let error as StoreError {
-        var cure = error.kind == .ambiguous ? "name the account after the service: coffer://service/account" : error.commandCure
-        // The account of a service with a slash seems to be an attribute.
-        if error.kind == .notFound, let account = reference.account, let attribute = reference.attribute,
-          let meant = try items.item(ItemName(service: "\(reference.service)/\(account)", account: attribute))?.name
-        {
-          cure = "did you mean \(Reference(service: meant.service, account: meant.account))?"
-        }
-        throw StoreError(
-          error.kind, error.what, key: reference.description, place: error.place, cure: cure, underlying: error.underlying)
+      func found(_ items: VaultItems) throws -> VaultItem? {
+        try items.itemIfAny(service: reference.service, account: reference.account)
       }
+      func value(_ items: VaultItems) throws -> SecretForm { try Self.value(of: reference, reportedIn: items) }
+      values[reference] =
+        try searched.holding(found).map(value)
+        ?? searched.inOwn(takingParts: false, for: reference.description, found, value)
+    }
+  }
+
+  /// Errors name the reference.
+  private static func value(of reference: Reference, reportedIn items: VaultItems) throws -> SecretForm {
+    do { return try value(of: reference, in: items) } catch let error as StoreError {
+      var cure = error.kind == .ambiguous ? "name the account after the service: coffer://service/account" : error.commandCure
+      // The account of a service with a slash seems to be an attribute.
+      if error.kind == .notFound, let account = reference.account, let attribute = reference.attribute,
+        let meant = try items.item(ItemName(service: "\(reference.service)/\(account)", account: attribute))?.name
+      {
+        cure = "did you mean \(Reference(service: meant.service, account: meant.account))?"
+      }
+      throw StoreError(
+        error.kind, error.what, key: reference.description, place: error.place, cure: cure, underlying: error.underlying,
+        remedy: error.remedy)
     }
   }
 

@@ -120,6 +120,13 @@ extension OpenedVault {
     }
   }
 
+  borrowing func slots() throws(StoreError) -> [VaultStatus.Slot] {
+    switch self {
+    case .byAgent(let agent): try agent.ask(Calls.describe).status.slots
+    case .here(let vault): try vault.slots()
+    }
+  }
+
   borrowing func add(
     _ items: [ImportedItem], duplicates: DuplicatePolicy, keeping: Int = 0, isTrial: Bool, progress: (Int) -> Void = { _ in }
   ) throws(StoreError) -> ImportReport {

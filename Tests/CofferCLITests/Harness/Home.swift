@@ -66,14 +66,15 @@ final class Home {
 
   @discardableResult
   func coffer(
-    _ line: String, in input: Data = Data(), with variables: [String: String] = [:], descriptors: [Int32: String] = [:]
+    _ line: String, in input: Data = Data(), with variables: [String: String] = [:], descriptors: [Int32: String] = [:],
+    at folder: String? = nil
   ) throws -> Answer {
     let files = try ["in", "out", "err"].map { try file(".run/\(UUID().uuidString).\($0)", $0 == "in" ? input : Data()) }
     defer { for file in files { unlink(file) } }
     let child = try Child(
       Self.words(line), environment: environment.merging(variables) { $1 },
       opening: [0: (files[0], O_RDONLY), 1: (files[1], O_WRONLY), 2: (files[2], O_WRONLY)]
-        .merging(descriptors.mapValues { ($0, O_RDONLY) }) { $1 })
+        .merging(descriptors.mapValues { ($0, O_RDONLY) }) { $1 }, at: folder)
     let status = try child.wait()
     let read = { (file: String) in try Data(contentsOf: URL(fileURLWithPath: file)) }
     return Answer(status: status, bytes: try read(files[1]), err: String(decoding: try read(files[2]), as: UTF8.self))
@@ -99,10 +100,10 @@ final class Home {
 
   /// A command, its input and its output. A part of a message suffices; without one there must be none.
   func transcript(
-    _ line: String, in input: String? = nil, with variables: [String: String] = [:], out: String = "", err: String = "",
-    exit status: Int32 = 0, _ location: SourceLocation = #_sourceLocation
+    _ line: String, in input: String? = nil, at folder: String? = nil, with variables: [String: String] = [:], out: String = "",
+    err: String = "", exit status: Int32 = 0, _ location: SourceLocation = #_sourceLocation
   ) throws {
-    let answer = try coffer(line, in: Data((input ?? "").utf8), with: variables)
+    let answer = try coffer(line, in: Data((input ?? "").utf8), with: variables, at: folder)
     #expect(answer.status == status, "coffer \(line)\n\(answer.err)", sourceLocation: location)
     #expect(answer.out == out, "coffer \(line)", sourceLocation: location)
     #expect(
@@ -137,11 +138,12 @@ final class Child {
   /// - Parameter opening: the file for each descriptor, in ascending order.
   init(
     _ arguments: [String], environment: [String: String], opening: [Int32: (path: String, flags: Int32)],
-    program: String = Home.coffer
+    program: String = Home.coffer, at folder: String? = nil
   ) throws {
     var actions = posix_spawn_file_actions_t()
     posix_spawn_file_actions_init(&actions)
     defer { posix_spawn_file_actions_destroy(&actions) }
+    if let folder { try Self.enter(folder, &actions) }
     // Pipes of other tests are open: a child with their ends would keep their readers and writers waiting.
     Self.close(from: 3, &actions)
     for (descriptor, file) in opening.sorted(by: { $0.key < $1.key }) {
@@ -166,6 +168,13 @@ final class Child {
     let status = posix_spawn(&child, program, &actions, &attributes, argv, envp)
     try #require(status == 0, "posix_spawn of \(program): \(String(cString: strerror(status)))")
     id = child
+  }
+
+  /// Behind _GNU_SOURCE, too.
+  private static func enter(_ folder: String, _ actions: inout posix_spawn_file_actions_t) throws {
+    typealias AddChdir = @convention(c) (UnsafeMutablePointer<posix_spawn_file_actions_t>, UnsafePointer<CChar>) -> Int32
+    let symbol = try #require(dlsym(nil, "posix_spawn_file_actions_addchdir_np"))
+    _ = unsafeBitCast(symbol, to: AddChdir.self)(&actions, folder)
   }
 
   /// Behind _GNU_SOURCE, so looked up by name; without it the children inherit descriptors.

@@ -34,11 +34,11 @@ final class PseudoTerminal {
   private var isThere = true
 
   /// The first terminal that a session leader opens becomes its own.
-  func coffer(_ line: String, in home: Home, standardInput: String? = nil) throws -> Child {
+  func coffer(_ line: String, in home: Home, standardInput: String? = nil, at folder: String? = nil) throws -> Child {
     try Child(
       Home.words(line), environment: home.environment,
       opening: [0: (path, O_RDWR), 1: (path, O_RDWR), 2: (path, O_RDWR)].merging(standardInput.map { [3: ($0, O_RDONLY)] } ?? [:])
-      { $1 })
+      { $1 }, at: folder)
   }
 
   var echoes: Bool { has(ECHO) }

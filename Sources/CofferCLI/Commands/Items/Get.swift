@@ -5,7 +5,7 @@ internal import CofferTerminal
 internal import CofferVault
 internal import FoundationEssentials
 
-struct GetCommand: HotCommand, TwoStoreCommand {
+struct GetCommand: HotCommand, TwoStoreCommand, AskingCommand {
   static let configuration = CommandConfiguration(
     commandName: "get", abstract: "Print a secret or a preference.",
     discussion: """
@@ -46,7 +46,7 @@ struct GetCommand: HotCommand, TwoStoreCommand {
     let key = try store.key(item, context)
     let clipboard = try clipboard.open()
     if let key, !isAboutItem, let form = try key.preference() { return try show(form, key, clipboard, context) }
-    try key.inVault(context, revealing: reveal) { items in
+    try key.inVaults(context, revealing: reveal, having: words) { items in
       if let revision { return try show(revision, words, key, items, clipboard, context) }
       guard isAboutItem || options.json else {
         guard let clipboard else {

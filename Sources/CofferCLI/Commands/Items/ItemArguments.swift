@@ -114,11 +114,23 @@ extension Optional where Wrapped == DomainKey {
 
   /// Runs `work` in the vault. Without a vault there is no such key, unless an option names the vault.
   ///
+  func inVault<Result>(_ context: Context, _ work: (VaultItems) throws -> Result) throws -> Result {
+    try orAbsent(context) { try work(context.itemsToRead()) }
+  }
+
+  /// Like ``inVault(_:_:)``, in the first vault that has the item, unless the words can only be a key.
+  ///
   /// - Parameter reveals: whether keys may be read that programs only use.
-  func inVault<Result>(
-    _ context: Context, revealing reveals: Bool = false, _ work: (VaultItems) throws -> Result
+  func inVaults<Result>(
+    _ context: Context, revealing reveals: Bool, having words: ItemWords, _ work: (VaultItems) throws -> Result
   ) throws -> Result {
-    do { return try work(try reveals ? context.ownItems() : context.itemsToRead()) } catch let error as StoreError {
+    let searched = try SearchedVaults(context, revealing: reveals, inProject: self?.isExact != true)
+    if let items = try searched.holding(words.itemIfAny) { return try work(items) }
+    return try orAbsent(context) { try searched.inOwn(takingParts: true, for: words.description, words.itemIfAny, work) }
+  }
+
+  private func orAbsent<Result>(_ context: Context, _ work: () throws -> Result) throws -> Result {
+    do { return try work() } catch let error as StoreError {
       guard let key = self, context.goesOn(without: error) else { throw error }
       throw key.router.notFound(key.name, hasVault: false)
     }

@@ -1,7 +1,9 @@
 internal import ArgumentParser
+internal import Coffer
 internal import CofferPlatform
 internal import CofferTerminal
 internal import CofferVault
+internal import FoundationEssentials
 
 struct VaultUseCommand: Command {
   static let configuration = CommandConfiguration(
@@ -48,5 +50,39 @@ struct VaultUseCommand: Command {
     let rows = all.map { [$0.name, $0.path] }
     let count = all.isEmpty ? "no names" : counted(all.count, "name")
     try Table.show(Table(rows, under: ["NAME", "PATH"], footer: count), elsewhere: rows)
+  }
+}
+
+struct VaultMembersCommand: OpeningCommand, AskingCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "members", abstract: "List who can open the vault, or each vault of a project.",
+    discussion: """
+      A file 'coffer.vaults' in a project's folder names vaults, one a line, as 'coffer vault use' calls them on your machine. \
+      There and below, 'coffer get', 'run' and 'inject' take an item from the first of them that has its whole name, then from \
+      your own vault. They ask before they follow a new or changed file. --vault and COFFER_VAULT come before the file, and \
+      nothing is ever written to its vaults without them.
+      """)
+
+  @OptionGroup(title: "Unlocking") var unlocking: UnlockingOptions
+  @OptionGroup var options: AnswerOptions
+
+  func perform(_ context: Context) throws {
+    let project = try ProjectVaults(context)
+    let vaults = try project?.contexts(context) ?? [context]
+    let names = project?.names ?? [context.places.vault.short]
+    let members = try zip(names, vaults).flatMap { name, vault in try vault.openedVault().slots().map { Member(name, $0) } }
+    if options.json { return try Output.json(members) }
+    // The label has the last day too.
+    let rows = members.map { [$0.vault, $0.label.isEmpty ? $0.id : $0.label, $0.opens] }
+    try Table.show(Table(rows, under: ["VAULT", "MEMBER", "OPENED BY"], footer: counted(rows.count, "slot")), elsewhere: rows)
+  }
+
+  private struct Member: Encodable {
+    let vault: String, id: String, opens: String, label: String, ends: Date?
+
+    init(_ vault: String, _ slot: VaultStatus.Slot) {
+      (self.vault, id, opens) = (vault, slot.summary.id.description, slot.summary.kind.description)
+      (label, ends) = (slot.label, slot.ends)
+    }
   }
 }

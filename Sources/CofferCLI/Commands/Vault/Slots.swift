@@ -29,11 +29,7 @@ struct SlotListCommand: OpeningCommand {
   @OptionGroup var options: AnswerOptions
 
   func perform(_ context: Context) throws {
-    let slots =
-      switch try context.openedVault() {
-      case .byAgent(let agent): try agent.ask(Calls.describe).status.slots
-      case .here(let vault): try vault.slots()
-      }
+    let slots = try context.openedVault().slots()
     if options.json { return try Output.json(slots.map(SlotJSON.init)) }
     try Table.show(SlotTable.table(slots, .output), elsewhere: SlotTable.rows(slots))
   }

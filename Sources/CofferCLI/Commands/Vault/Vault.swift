@@ -19,7 +19,7 @@ struct VaultCommand: ParsableCommand {
         name: "Unlocking",
         subcommands: [
           VaultPassphraseCommand.self, VaultRotateCommand.self, SlotCommand.self, PinCommand.self, VaultInviteCommand.self,
-          VaultJoinCommand.self, VaultGrantCommand.self, IdentityCommand.self,
+          VaultJoinCommand.self, VaultMembersCommand.self, VaultGrantCommand.self, IdentityCommand.self,
         ]),
     ])
 
