@@ -17,7 +17,13 @@ extension PostgresServer {
         + (SELECT count(*) FROM pg_class c JOIN pg_attribute t ON t.attrelid = c.oid, aclexplode(t.attacl) a
           WHERE c.relnamespace = n.oid AND a.grantee = 0),
       (SELECT count(*) FROM pg_class c WHERE c.relnamespace = n.oid AND c.relkind = 'r'
-        AND current_setting('default_transaction_read_only') = 'off' AND has_table_privilege(c.oid, 'INSERT, UPDATE, DELETE'))
+        AND current_setting('default_transaction_read_only') = 'off' AND has_table_privilege(c.oid, 'INSERT, UPDATE, DELETE')),
+      CASE WHEN current_setting('default_transaction_read_only') = 'off' THEN 0::bigint ELSE 1 END,
+      (SELECT count(*) FROM pg_class c WHERE c.relnamespace = n.oid AND c.relrowsecurity)
+        + (SELECT count(*) FROM pg_class c JOIN pg_trigger t ON t.tgrelid = c.oid
+          WHERE c.relnamespace = n.oid AND NOT t.tgisinternal)
+        + (SELECT count(*) FROM pg_class c JOIN pg_rewrite r ON r.ev_class = c.oid
+          WHERE c.relnamespace = n.oid AND c.relkind = 'r')
       FROM (SELECT 1) one LEFT JOIN pg_namespace n ON n.nspname = $1
     """
 
@@ -40,7 +46,7 @@ extension PostgresServer {
     guard let row = facts.first, row.count == 1, let names = names.first else {
       throw StoreError(.damaged, "the server sent an unexpected answer", place: url, cure: "check what is at that address")
     }
-    try row.check([UInt32](repeating: PostgresResult.bigint, count: 7))
+    try row.check([UInt32](repeating: PostgresResult.bigint, count: 9))
     var report = ServerReport()
     let parameters = connection.parameters
     report.isThisMachine = connection.host.hasPrefix("/") || (connection.host == "localhost" && parameters["hostaddr"] == nil)
@@ -54,6 +60,8 @@ extension PostgresServer {
     report.awaitedStandbys = Int(try row.number(0, 3))
     report.isOpenToAll = try row.number(0, 5) > 0
     report.mayWriteSome = try row.number(0, 6) > 0
+    report.isReadOnly = try row.number(0, 7) > 0
+    report.foreignRules = Int(clamping: try row.number(0, 8))
     let clock = Double(try row.number(0, 4)) / 1000
     report.clockAhead = clock > answered ? clock - answered : clock < asked ? clock - asked : 0
     let head = url.prefix { $0 != "#" }

@@ -16,7 +16,7 @@ enum Budget {
   static let fileCircle = 20
   /// Members visible to a file of the vault's engine: all non-private ones of its target, and the visible ones of the two
   /// targets below.
-  static let engineMembers = 1_540
+  static let engineMembers = 1_545
   static let storeRequirements = 9
   static let decidingStoreRequirements = 3
   static let layeredStoreRequirements = 4

@@ -53,6 +53,13 @@ import Testing
     #expect(Unreached.decision(text).kind == kind)
   }
 
+  @Test func `a misspelled option of the place is an error without the words that libpq quotes`() {
+    PostgresVaults.use()
+    let place = VaultPlace("postgresql:///team?sslmod=hunter2")
+    let error = #expect(throws: StoreError.self) { try LockedVault.open(place, options: .withoutPins) }
+    #expect(error?.kind == .invalidName && error?.what.hasSuffix(": invalid URI query parameter") == true, "\(error?.what ?? "")")
+  }
+
   @Test func `several hosts are reached one by one, and lists that do not match are left to libpq`() {
     let two = PlaceParameters(["host": "a,b", "hostaddr": "10.0.0.1,10.0.0.2", "port": "5433"]).alone
     #expect(two.map { $0.map(\.1) } == [["a", "10.0.0.1", "5433"], ["b", "10.0.0.2", "5433"]])

@@ -27,7 +27,7 @@ struct InitCommand: Command {
     try context.checkIsNoMirror()
     try context.checkName()
     if !grant.isEmpty, context.places.vault.url == nil { throw ServerRole.noServer(context.places.vault) }
-    for role in grant where try ServerRole.given(role).access == .none {
+    for role in try ServerRole.given(grant) where role.access == .none {
       throw Failure.usage("a new vault lets nobody else in: \(role) takes nothing away", try: "leave it out")
     }
     try context.places.vault.checkIsFree()
@@ -39,7 +39,7 @@ struct InitCommand: Command {
   func perform(_ context: Context) throws {
     let secrets = NewSecrets(new: new, context: context)
     var vaultOptions = context.places.vaultOptions
-    vaultOptions.roles = try grant.map { try ServerRole.given($0) }
+    vaultOptions.roles = try ServerRole.given(grant)
     let vault: UnlockedVault
     var keyFile: FirstKeyFile?, typed: Credentials?
     var wantsCode = recoveryCode

@@ -24,6 +24,11 @@ extension Checkup {
         finding(
           .warning, "the role is a superuser of the server: anyone who obtains it can change and delete everything",
           "a role with only a writer's rights, in the place's user@"))
+    } else if report.isReadOnly {
+      findings.append(
+        finding(
+          .warning, "the server makes each transaction of this role read-only, so the vault is not written",
+          "default_transaction_read_only off, for the role or the database"))
     } else if !report.mayWrite, report.mayWriteSome {
       findings.append(
         finding(
@@ -33,6 +38,14 @@ extension Checkup {
       findings.append(
         finding(
           .note, "the role can only read", "ask the server's administrator for a writer's rights, if you need them"))
+    }
+    if report.foreignRules > 0 {
+      findings.append(
+        finding(
+          .warning,
+          "the vault's tables have triggers, rules or row policies that Coffer did not make (\(report.foreignRules)): they can "
+            + "withhold and change rows",
+          "\\d coffer_NAME.* in psql, with the name after # in the place; DROP each that is not yours"))
     }
     if report.isOpenToAll {
       findings.append(

@@ -162,10 +162,10 @@ final class PostgresLink {
     let decision = Unreached.decision(text)
     // What libpq quotes of a place that it misreads may be a part of a password.
     let told = decision.kind == .invalidName ? text.prefix { $0 != "\"" } : text[...]
-    let line = told.utf8.map { (32...126).contains($0) ? Character(Unicode.Scalar($0)) : " " }
+    let line = String(told.utf8.map { (32...126).contains($0) ? Character(Unicode.Scalar($0)) : " " }.prefix(300))
+    let words = line.split(separator: " ").joined(separator: " ")
     return StoreError(
-      decision.kind,
-      "\(decision.what): \(String(line.prefix(300)).split(separator: " ").joined(separator: " "))",
+      decision.kind, "\(decision.what): \(words.hasSuffix(":") ? String(words.dropLast()) : words)",
       place: place.description, cure: decision.cure, remedy: decision.kind == .unreachable ? away : nil)
   }
 }

@@ -11,6 +11,10 @@ package struct ServerReport: Sendable {
   package var mayWrite = false
   /// Whether it may write to one of the vault's tables.
   package var mayWriteSome = false
+  /// Whether transactions begin as read-only.
+  package var isReadOnly = false
+  /// Triggers, rules and row policies on the vault's tables, which Coffer never makes.
+  package var foreignRules = 0
   /// Whether every role of the database has rights to one of the vault's tables.
   package var isOpenToAll = false
   /// Whether a commit is acknowledged before it is durable, and whether the place allows that.

@@ -37,6 +37,24 @@ struct SharedDoctorTests {
     try server.sql("REVOKE INSERT ON \(home.schema).log FROM \(reader); GRANT SELECT ON \(home.schema).rec TO PUBLIC")
     #expect(try findings(home).contains("warning every role of the database may use tables of the vault"))
     try server.sql("REVOKE SELECT ON \(home.schema).rec FROM PUBLIC")
+    try server.sql(
+      """
+      CREATE FUNCTION \(home.schema).see() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN RETURN NEW; END';
+      CREATE TRIGGER see BEFORE UPDATE ON \(home.schema).rec FOR EACH ROW EXECUTE FUNCTION \(home.schema).see();
+      CREATE RULE hide AS ON DELETE TO \(home.schema).log DO INSTEAD NOTHING;
+      ALTER TABLE \(home.schema).decided ENABLE ROW LEVEL SECURITY
+      """)
+    let rules = "warning the vault's tables have triggers, rules or row policies that Coffer did not make (3)"
+    #expect(try findings(home).contains { $0.hasPrefix(rules) })
+    try server.sql(
+      """
+      DROP TRIGGER see ON \(home.schema).rec; DROP RULE hide ON \(home.schema).log;
+      ALTER TABLE \(home.schema).decided DISABLE ROW LEVEL SECURITY;
+      ALTER ROLE \(reader) SET default_transaction_read_only = on
+      """)
+    let readOnly = "warning the server makes each transaction of this role read-only, so the vault is not written"
+    #expect(try findings(home) == [readOnly])
+    try server.sql("ALTER ROLE \(reader) RESET default_transaction_read_only")
     try home.transcript("vault get a", out: "2")
     try home.transcript("vault set a", in: "3", err: "ask the server's administrator for the role of a writer", exit: 74)
     home.environment["COFFER_VAULT"] = superuser

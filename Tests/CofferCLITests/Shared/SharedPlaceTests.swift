@@ -72,6 +72,8 @@ struct SharedPlaceTests {
     try home.transcript(
       "\(made) \(writer)=writer --grant \(schema)_x=reader", err: "the server has no role of this name", exit: 64)
     try home.transcript("\(made) \(writer)", err: "names no role and rights", exit: 64)
+    let twice = "the role '\(writer)' is named twice"
+    try home.transcript("\(made) \(writer)=writer --grant \(writer)=reader", err: twice, exit: 64)
     #expect(try !home.exists("key") && home.coffer("vault list", with: by(owner)).status == 78, "nothing is made")
     try home.transcript("\(made) \(writer)=writer")
     try home.transcript("vault set a", in: "1", with: by(writer))

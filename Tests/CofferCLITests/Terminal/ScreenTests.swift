@@ -120,6 +120,13 @@ struct ScreenTests {
       #expect(lines.contains { $0.wholeMatch(of: event) != nil }, "\(lines)")
     }
     #expect(lines.last?.hasSuffix(" entries") == true && lines[lines.count - 2].contains("vault created"), "\(lines)")
+    // Of several slots, the one that wrote is named.
+    let slot = try #require(home.coffer("vault slot list").out.split(separator: "\t").first)
+    try home.transcript("vault slot label \(slot) grace")
+    try home.transcript("vault slot add --new-key-file \(home.path)/second -q")
+    try home.transcript("vault set bank bob", in: "v")
+    let named = try Self.shown("vault log", in: home, columns: 120)
+    #expect(named.contains { $0.wholeMatch(of: /[0-9:]{5}  bank\/bob +changed +grace, [^ ]+, coffer/) != nil }, "\(named)")
   }
 
   @Test func `doctor counts secrets in plain text by their files, and lists each with --all`() throws {

@@ -22,7 +22,7 @@ struct VaultGrantCommand: Command {
   }
 
   func perform(_ context: Context) throws {
-    let roles = try roles.map { try ServerRole.given($0) }
+    let roles = try ServerRole.given(roles)
     let place = context.places.vault
     if sql {
       let statements = try roles.flatMap { try place.statements(granting: $0) ?? [] }
@@ -45,8 +45,16 @@ struct VaultGrantCommand: Command {
 }
 
 extension ServerRole {
+  static func given(_ texts: [String]) throws -> [ServerRole] {
+    let roles = try texts.map(given)
+    if let twice = roles.first(where: { role in roles.count { $0.name == role.name } > 1 }) {
+      throw Failure.usage("the role '\(Printable.line(twice.name))' is named twice", try: "it once, with the rights that it gets")
+    }
+    return roles
+  }
+
   /// Of `ROLE=writer`. A role's name may have an equals sign.
-  static func given(_ text: String) throws -> ServerRole {
+  private static func given(_ text: String) throws -> ServerRole {
     let rights = Access.allCases.map(\.rawValue)
     guard let mark = text.lastIndex(of: "="), let access = Access(rawValue: String(text[text.index(after: mark)...])) else {
       throw Failure.usage(

@@ -16,7 +16,7 @@ struct LogSheet {
     let rows = entries.map { entry in
       [
         Table.Cell(time.clock(entry.date), .dim), Table.Cell(subject(of: entry) ?? Sign.absent.text(display)),
-        Table.Cell(words(for: entry)), Table.Cell("\(user(entry.user)), \(entry.program)", .dim),
+        Table.Cell(words(for: entry)), Table.Cell(author(of: entry), .dim),
       ]
     }
     let columns: [Table.Column] = [.fixed(""), .text(""), .text(""), .text("", rank: 1)]
@@ -66,6 +66,12 @@ struct LogSheet {
     case .pruned: return "previous versions removed"
     case .unknown: return "event of a newer version"
     }
+  }
+
+  /// `grace, ada, coffer`: the slot's label, if there are several slots, the user and the program.
+  private func author(of entry: VaultLogEntry) -> String {
+    let slot = slots.count > 1 ? slots.first { $0.summary.id.description == entry.openedWith } : nil
+    return [slot?.name ?? "", user(entry.user), entry.program].filter { !$0.isEmpty }.joined(separator: ", ")
   }
 
   private func user(_ number: UInt32) -> String {
