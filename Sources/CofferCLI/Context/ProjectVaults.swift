@@ -44,14 +44,16 @@ struct ProjectVaults {
   }
 
   private static func nearest() -> FilePath? {
-    let start: FilePath
-    // A working folder that was removed is in no project.
-    do throws(StoreError) { start = try TrustedPath.absolute(FilePath(fileName)) } catch { return nil }
-    var folder = start.removingLastComponent()
+    // A working folder that was removed is in no project. Without FilePath, which takes as long as all else in a `get`.
+    guard let current = getcwd(nil, 0) else { return nil }
+    defer { free(current) }
+    var end = strlen(current)
     while true {
-      let file = folder.appending(fileName)
-      if FileFacts.exists(file) { return file }
-      guard folder.removeLastComponent() else { return nil }
+      current[end] = 0
+      let file = String(cString: current) + (end == 1 ? "" : "/") + fileName
+      if access(file, F_OK) == 0 { return FilePath(file) }
+      guard end > 1 else { return nil }
+      repeat { end -= 1 } while end > 1 && current[end] != 0x2F
     }
   }
 
