@@ -89,6 +89,7 @@ RULES = {
     "look-locked": ("cut", "a lost COMMIT is looked for in a turn"),
     "unchanged": ("fail", "a queued call that failed over what it was made of has no known outcome"),
     "remove": ("standby", "before a conflict is told, the intent is removed by a COMMIT that waits for the standby"),
+    "withdraw": ("standby", "and what the call wrote before the conflict is taken back"),
     "unknown": ("cut", "nor has one whose writer gives up"),
     "trimmed": ("trim", "nor one with more rows since than are remembered"),
     "warned": ("standby", "a COMMIT with a warning is not acknowledged"),
@@ -250,7 +251,9 @@ class Model:
         if own.kind == "A" and not is_unchanged:
             if not process.is_queued or not self.has("remove"):
                 return results + [self.told(state, p, "conflict")]
-            return results + [self.process(state, p, step="send", plan=Commit((), (own,)))]
+            # A change of several items may have written some of its rows before it met the conflict.
+            written = () if self.has("withdraw") else (own,)
+            return results + [self.process(state, p, step="send", plan=Commit(written, (own,)))]
         for shown, after in self.shown(state):
             results.append(self.process(after, p, step="send", plan=self.combined(base, own, shown)))
         return results

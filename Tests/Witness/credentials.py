@@ -13,19 +13,19 @@ def unreadable(why):
     return Refused("not a secret", why)
 
 
-def checked(line, prefix, count):
-    """The `count` bytes of a line of hexadecimal digits with its check digits."""
+def checked(line, prefix, count, after=b""):
+    """The `count` bytes of a line of hexadecimal digits with its check digits, which are those of these bytes and `after`."""
     if not re.fullmatch(re.escape(prefix) + b"[0-9a-f]{%d}" % (2 * count + 8), line):
         raise unreadable(f"not {prefix.decode()} and {2 * count + 8} lowercase digits")
     digits = line[len(prefix):].decode()
     content = bytes.fromhex(digits[:-8])
-    if H(content).hex()[:8] != digits[-8:]:
+    if H(content + after).hex()[:8] != digits[-8:]:
         raise unreadable("the check digits do not fit")
     return content
 
 
-def line_of(prefix, content):
-    return prefix + (content.hex() + H(content).hex()[:8]).encode()
+def line_of(prefix, content, after=b""):
+    return prefix + (content.hex() + H(content + after).hex()[:8]).encode()
 
 
 def one_line(data):
@@ -95,25 +95,27 @@ def recovery_code(data):
 class Invitation:
     """What proves a vault to whoever has not seen it: the vault's id, an epoch and its mark."""
 
-    def __init__(self, vault, epoch, mark):
-        self.vault, self.epoch, self.mark = vault, epoch, mark
+    def __init__(self, vault, epoch, mark, ends=False):
+        self.vault, self.epoch, self.mark, self.ends = vault, epoch, mark, ends
 
     @classmethod
     def of(cls, line):
-        content = checked(line, b"PVINV1-", 56)
+        ends = line.startswith(b"PVEND1-")
+        content = checked(line, b"PVEND1-", 56, b"PVEND1-") if ends else checked(line, b"PVINV1-", 56)
         epoch = int.from_bytes(content[16:24], "little")
         if not 1 <= epoch <= LARGEST:
             raise unreadable("an invitation's epoch is out of bounds")
-        return cls(content[:16], epoch, content[24:])
+        return cls(content[:16], epoch, content[24:], ends)
 
     def text(self):
-        return line_of(b"PVINV1-", self.vault + le64(self.epoch) + self.mark)
+        prefix, after = (b"PVEND1-", b"PVEND1-") if self.ends else (b"PVINV1-", b"")
+        return line_of(prefix, self.vault + le64(self.epoch) + self.mark, after)
 
 
 def expectation(data):
     """`COFFER_EXPECT_VAULT`: the invitations in it, or the id and the generation, which may be None."""
     words = [word for word in data.split(b" ") if word]
-    if words and words[0].startswith(b"PVINV1-"):
+    if words and words[0].startswith((b"PVINV1-", b"PVEND1-")):
         if len(words) > 64:
             raise unreadable("more than 64 invitations are expected")
         return [Invitation.of(word) for word in words]

@@ -3,7 +3,7 @@ internal import Coffer
 internal import CofferTerminal
 internal import FoundationEssentials
 
-struct InjectCommand: OpeningCommand, AskingCommand {
+struct InjectCommand: OpeningCommand {
   static let configuration = CommandConfiguration(
     commandName: "inject", abstract: "Fill in the secrets of a template.",
     discussion: """

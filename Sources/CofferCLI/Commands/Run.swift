@@ -2,7 +2,7 @@ internal import ArgumentParser
 internal import CofferPlatform
 internal import CofferTerminal
 
-struct RunCommand: OpeningCommand, AskingCommand {
+struct RunCommand: OpeningCommand {
   static let configuration = CommandConfiguration(
     commandName: "run",
     abstract: "Run a command with secrets in variables, descriptors or memory files.",

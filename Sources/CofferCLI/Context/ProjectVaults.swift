@@ -21,37 +21,45 @@ struct ProjectVaults {
   let names: [String]
 
   /// The file in the working folder or the nearest folder above it; nil without one, or if the user names a vault.
-  init?(_ context: Context) throws {
-    guard context.variables["COFFER_VAULT"] == nil, let file = Self.nearest() else { return nil }
-    self.file = file
+  ///
+  /// - Parameter agrees: whether --yes agrees to the file.
+  init?(_ context: Context, agreeing agrees: Bool = false) throws {
+    guard context.variables["COFFER_VAULT"] == nil, let path = try Self.nearest() else { return nil }
+    file = FilePath(path)
     // A pipe would wait for its writer.
     guard try FileStatus(at: file)?.isRegular == true else {
-      throw Failure.usage("\(Printable.line(file.string)) is not a regular file", try: "a file with names of 'coffer vault use'")
+      throw Failure.usage("\(Printable.line(path)) is not a regular file", try: Self.another)
     }
-    names = try Self.names(in: PlainFile.read(file.string, limit: Self.largest), file)
+    names = try Self.names(in: PlainFile.read(path, limit: Self.largest), file)
     if context.unlocking?.isForOneVault == true {
       throw Failure.usage(
-        "an option unlocks or expects one vault, and \(Printable.line(file.string)) names others",
-        try: "the same with --vault NAME")
+        "\(Printable.line(path)) names several vaults, and an option of the command is for one vault", try: Self.another)
     }
     let named = VaultNames(context: context)
     for name in names where try named.path(of: name) == nil {
       throw StoreError(
-        .noVault, "this project reads a vault that you have not named", key: name, place: file.string,
+        .noVault, "this project reads a vault that has no name on this machine", key: name, place: path,
         cure: "coffer vault use \(name) PLACE; --vault NAME reads one vault without the file")
     }
-    try checkAgreed(context)
+    try checkAgreed(context, agrees)
   }
 
-  private static func nearest() -> FilePath? {
+  private static let another = "--vault NAME, which reads one vault without the file"
+
+  /// A file that may be there and cannot be looked at is an error: another vault must not answer for those that it names.
+  private static func nearest() throws -> String? {
     // A working folder that was removed is in no project. Without FilePath, which takes as long as all else in a `get`.
     guard let current = getcwd(nil, 0) else { return nil }
     defer { free(current) }
-    var end = strlen(current)
+    var end = strlen(current), found = stat()
     while true {
       current[end] = 0
-      let file = String(cString: current) + (end == 1 ? "" : "/") + fileName
-      if access(file, F_OK) == 0 { return FilePath(file) }
+      guard let folder = String(validatingCString: current) else {
+        throw Failure.usage("the path of the working folder is not UTF-8", try: another)
+      }
+      let file = folder + (end == 1 ? "" : "/") + fileName
+      if lstat(file, &found) == 0 { return file }
+      guard errno == ENOENT else { throw StoreError(errno: errno, "look for \(fileName)", place: FilePath(file)) }
       guard end > 1 else { return nil }
       repeat { end -= 1 } while end > 1 && current[end] != 0x2F
     }
@@ -81,16 +89,19 @@ struct ProjectVaults {
     return names
   }
 
-  private func checkAgreed(_ context: Context) throws {
+  private func checkAgreed(_ context: Context, _ agrees: Bool) throws {
     let (setting, value) = (Self.setting + file.string, PlainForm.string(names.joined(separator: " ")))
+    do throws(StoreError) { try StoredName.check(setting) } catch {
+      throw Failure.usage("the path of \(Printable.line(file.string)) is too long, or has a control character", try: Self.another)
+    }
     guard try context.domain(Settings.domain).load(setting) != value else { return }
-    let file = Printable.line(file.string), list = names.joined(separator: ", ")
-    let question = "\(file) has the commands here read \(list) before your own vault. Agree?"
+    let list = names.joined(separator: ", ")
+    let question = "In this folder coffer would read \(list) before your own vault (\(Printable.line(file.string))). Agree?"
     let terminal = context.questions == .anywhere ? Terminal() : nil
-    guard try context.yes || terminal?.confirm(question) ?? false else {
+    guard try agrees && context.yes || terminal?.confirm(question) ?? false else {
       throw StoreError(
-        .refused, "you have not agreed to the vaults that this project reads: \(list)", place: self.file.string,
-        cure: "coffer vault members --yes, if you trust the file; --vault NAME reads one vault without it")
+        .refused, "you have not agreed to the vaults that this project reads: \(list)", place: file.string,
+        cure: "coffer vault members --yes, if you trust the file; --vault NAME reads one vault without the file")
     }
     try Settings.save(value, as: setting, context)
   }

@@ -97,9 +97,7 @@ struct References {
         try items.itemIfAny(service: reference.service, account: reference.account)
       }
       func value(_ items: VaultItems) throws -> SecretForm { try Self.value(of: reference, reportedIn: items) }
-      values[reference] =
-        try searched.holding(found).map(value)
-        ?? searched.inOwn(takingParts: false, for: reference.description, found, value)
+      values[reference] = try searched.search(for: reference.description, takingParts: false, found, value)
     }
   }
 

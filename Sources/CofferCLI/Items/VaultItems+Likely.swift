@@ -91,5 +91,5 @@ extension VaultItems {
     return try ItemPicker(items: items, text: text).choose("choose", at: terminal)?.item
   }
 
-  var canAsk: Bool { !context.json && isatty(STDIN_FILENO) == 1 && isatty(STDERR_FILENO) == 1 }
+  var canAsk: Bool { asks && !context.json && isatty(STDIN_FILENO) == 1 && isatty(STDERR_FILENO) == 1 }
 }

@@ -19,6 +19,8 @@ final class VaultItems {
   private var own: UnlockedVault?
   /// Whether a part of a name may be enough. Not for the reference of a program.
   var takesParts = true
+  /// Whether a person may be asked which of several items is meant.
+  var asks = true
 
   fileprivate init(_ context: Context, agent: AgentClient, hasAnswered: Bool) {
     (self.context, self.agent, self.hasAnswered) = (context, agent, hasAnswered)

@@ -197,12 +197,28 @@ extension OpenVault {
   private func begin(_ pins: PinWatch?, _ trust: Trust) throws(StoreError) {
     let (state, key) = (view.state, view.keys.epochMark)
     try options.check(generation: state.generation, at: view.place)
-    if trust == .pinIsAccepted { try pins?.accept(state, key: key) } else { try pins?.check(state, key: key) }
+    if trust == .pinIsAccepted { try pins?.accept(state, key: key) } else { try check(pins) }
     if view.database.isUnwritableFile, trust == .everyAnchor { pins?.observe() }
     pins?.remember(state, key: key)
     pins?.noteCopy()
     if trust == .joining, let failure = pins?.failure { throw failure }
     begin(pins)
+  }
+
+  /// Compares the vault with the pin, unless an invitation ends that.
+  private func check(_ pins: PinWatch?) throws(StoreError) {
+    let (state, key) = (view.state, view.keys.epochMark)
+    do throws(StoreError) { try pins?.check(state, key: key) } catch {
+      // The invitation is an anchor: the vault's key descends from the one that it names, and from the pin's.
+      guard let pins, let seen = pins.anchor?.key.epoch, [.rolledBack, .forked].contains(error.kind), !view.place.isMirror,
+        options.invitations.contains(where: { $0.endsOlderPins && seen < $0.epoch }), !view.database.isStandby()
+      else { throw error }
+      let generation = try pins.knownGeneration()
+      try pins.accept(state, key: key)
+      Notices.note(
+        "\(view.place): the invitation ends this machine's memory of the vault: \(error.what); changes up to generation "
+          + "\(generation) may be lost")
+    }
   }
 
   func watchCreated(in folder: FilePath?) {

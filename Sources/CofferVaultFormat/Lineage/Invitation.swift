@@ -17,14 +17,24 @@ public struct Invitation: Sendable, Hashable, CustomStringConvertible {
   public var mark: String { key.mark.description }
   let key: EpochMark
 
-  private static let prefix = "PVINV1-"
-  package static func begins(_ text: String) -> Bool { text.hasPrefix(prefix) }
+  /// Whether a machine that has seen only keys before the named one forgets for it what it saw of the vault.
+  ///
+  /// After a loss of commits, as by a failover, every such machine refuses the vault that is left. A member who has accepted
+  /// it, and given it a new key, sends this invitation to all.
+  public let endsOlderPins: Bool
+
+  private static let prefix = "PVINV1-", endingPrefix = "PVEND1-"
+  package static func begins(_ text: String) -> Bool { text.hasPrefix(prefix) || text.hasPrefix(endingPrefix) }
   private static let contentBytes = 16 + 8 + 32
 
-  package init(vault: VaultID, key: EpochMark) {
+  package init(vault: VaultID, key: EpochMark, endsOlderPins: Bool = false) {
     self.vault = vault
     self.key = key
+    self.endsOlderPins = endsOlderPins
   }
+
+  /// The same, which ends older pins.
+  public func endingOlderPins() -> Invitation { Invitation(vault: vault, key: key, endsOlderPins: true) }
 
   /// Reads the text.
   ///
@@ -45,7 +55,9 @@ public struct Invitation: Sendable, Hashable, CustomStringConvertible {
     guard let mark = KeyMark([UInt8](bytes[24..<56])) else { return nil }
     let epoch = bytes[16..<24].reversed().reduce(UInt64(0)) { $0 << 8 | UInt64($1) }
     guard (1...FileCounter.most).contains(epoch) else { return nil }
-    self.init(vault: VaultID(bytes: [UInt8](bytes[..<16])), key: EpochMark(epoch: epoch, mark: mark))
+    self.init(
+      vault: VaultID(bytes: [UInt8](bytes[..<16])), key: EpochMark(epoch: epoch, mark: mark),
+      endsOlderPins: text.starts(with: Self.endingPrefix.utf8))
   }
 
   /// The text.
@@ -55,7 +67,10 @@ public struct Invitation: Sendable, Hashable, CustomStringConvertible {
       out.write(key.epoch)
       out.write(key.mark)
     }
-    return Self.prefix + Hex.text(content) + Hex.text(PlainHash.digest(content).bytes.prefix(4))
+    // One prefix is not mistaken for the other.
+    let checked = endsOlderPins ? content + Self.endingPrefix.utf8 : content
+    return (endsOlderPins ? Self.endingPrefix : Self.prefix) + Hex.text(content)
+      + Hex.text(PlainHash.digest(checked).bytes.prefix(4))
   }
 
   package func anchor() throws(FormatError) -> Anchor {

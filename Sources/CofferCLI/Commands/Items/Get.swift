@@ -5,7 +5,7 @@ internal import CofferTerminal
 internal import CofferVault
 internal import FoundationEssentials
 
-struct GetCommand: HotCommand, TwoStoreCommand, AskingCommand {
+struct GetCommand: HotCommand, TwoStoreCommand {
   static let configuration = CommandConfiguration(
     commandName: "get", abstract: "Print a secret or a preference.",
     discussion: """

@@ -125,8 +125,11 @@ extension Optional where Wrapped == DomainKey {
     _ context: Context, revealing reveals: Bool, having words: ItemWords, _ work: (VaultItems) throws -> Result
   ) throws -> Result {
     let searched = try SearchedVaults(context, revealing: reveals, inProject: self?.isExact != true)
-    if let items = try searched.holding(words.itemIfAny) { return try work(items) }
-    return try orAbsent(context) { try searched.inOwn(takingParts: true, for: words.description, words.itemIfAny, work) }
+    func item(_ items: VaultItems) throws -> VaultItem? {
+      try self.flatMap { try items.item($0.item) } ?? words.itemIfAny(in: items)
+    }
+    func search() throws -> Result { try searched.search(for: words.description, takingParts: true, item, work) }
+    return try searched.names.isEmpty ? orAbsent(context, search) : search()
   }
 
   private func orAbsent<Result>(_ context: Context, _ work: () throws -> Result) throws -> Result {

@@ -90,8 +90,11 @@ struct Rotation {
   let kept: [VaultStatus.Slot]
   let removed: [VaultStatus.Slot]
 
-  init(sealingTo kept: [VaultStatus.Slot], of slots: [VaultStatus.Slot]) {
-    self.kept = kept
+  /// Whether the invitation to the new key ends older pins.
+  private let endsOlderPins: Bool
+
+  init(sealingTo kept: [VaultStatus.Slot], of slots: [VaultStatus.Slot], endsOlderPins: Bool = false) {
+    (self.kept, self.endsOlderPins) = (kept, endsOlderPins)
     removed = slots.filter { slot in !kept.contains(slot) }
   }
 
@@ -116,7 +119,8 @@ struct Rotation {
       }
     }
     // A user who removed the slot that opened the vault can no longer read it: another secret shows the invitation.
-    let invitation = report.slots.contains(where: \.isInUse) ? try vault.invitation() : nil
+    var invitation = report.slots.contains(where: \.isInUse) ? try vault.invitation() : nil
+    if endsOlderPins { invitation = invitation?.endingOlderPins() }
     if json {
       return try Output.json(
         Answer(
@@ -127,6 +131,10 @@ struct Rotation {
       "new key, sealed to \(counted(report.slots.count, "slot")) (\(report.slots.map(\.words).joined(separator: ", ")))",
       elsewhere: "the vault has a new key, sealed to \(counted(report.slots.count, "slot"))")
     guard let invitation else { return context.note("coffer vault pin show prints the new invitation") }
+    guard !endsOlderPins else {
+      let purpose = "Invitation that ends older pins. Give it to machines as the file that COFFER_EXPECT_VAULT names."
+      return try NewInvitation.show(invitation, purpose, context)
+    }
     try NewInvitation.show(invitation, afterNewKeyFor: all.map(\.summary), context)
   }
 

@@ -58,23 +58,34 @@ struct VaultMembersCommand: OpeningCommand, AskingCommand {
     commandName: "members", abstract: "List who can open the vault, or each vault of a project.",
     discussion: """
       A file 'coffer.vaults' in a project's folder names vaults, one a line, as 'coffer vault use' calls them on your machine. \
-      There and below, 'coffer get', 'run' and 'inject' take an item from the first of them that has its whole name, then from \
-      your own vault. They ask before they follow a new or changed file. --vault and COFFER_VAULT come before the file, and \
-      nothing is ever written to its vaults without them.
+      There and below, 'coffer get', 'run' and 'inject' take an item from the first of them that has it, then from your own \
+      vault. A terminal asks before a new or changed file is used; here --yes agrees to it. --vault and COFFER_VAULT come before \
+      the file. Exits with the error of the first vault that cannot be read, after the members of the others.
       """)
 
   @OptionGroup(title: "Unlocking") var unlocking: UnlockingOptions
   @OptionGroup var options: AnswerOptions
 
   func perform(_ context: Context) throws {
-    let project = try ProjectVaults(context)
+    let project = try ProjectVaults(context, agreeing: true)
     let vaults = try project?.contexts(context) ?? [context]
-    let names = project?.names ?? [context.places.vault.short]
-    let members = try zip(names, vaults).flatMap { name, vault in try vault.openedVault().slots().map { Member(name, $0) } }
-    if options.json { return try Output.json(members) }
-    // The label has the last day too.
-    let rows = members.map { [$0.vault, $0.label.isEmpty ? $0.id : $0.label, $0.opens] }
-    try Table.show(Table(rows, under: ["VAULT", "MEMBER", "OPENED BY"], footer: counted(rows.count, "slot")), elsewhere: rows)
+    let names = project?.names ?? [context.places.vault.description]
+    var (members, failure) = ([Member](), Failure?.none)
+    for (name, vault) in zip(names, vaults) {
+      do { members += try vault.openedVault().slots().map { Member(name, $0) } } catch {
+        // A user need not be a member of all.
+        guard let found = Failure.of(error) else { throw error }
+        if failure == nil { failure = found } else { context.note("\(name): \(found.what)") }
+      }
+    }
+    if options.json {
+      try Output.json(members)
+    } else {
+      // The label has the last day too.
+      let rows = members.map { [$0.vault, $0.label.isEmpty ? $0.id : $0.label, $0.opens] }
+      try Table.show(Table(rows, under: ["VAULT", "MEMBER", "OPENED BY"], footer: counted(rows.count, "slot")), elsewhere: rows)
+    }
+    if let failure { throw failure }
   }
 
   private struct Member: Encodable {

@@ -80,14 +80,18 @@ struct VaultInviteCommand: Command {
   private struct Answer: Encodable { let epoch: UInt64, invitation: String, mark: String }
 }
 
-struct PinAcceptCommand: OpeningCommand {
+struct PinAcceptCommand: OpeningCommand, AskingCommand {
   static let configuration = CommandConfiguration(
     commandName: "accept", abstract: "Trust the vault as it is now: an older copy, or another vault.",
     discussion: """
       Use it for a backup that you put back, or a vault that you replaced. This is exactly what an attacker would want you to \
       run. First make sure the newer vault is really lost or unwanted. A copy of a vault that this machine knows at another \
-      place becomes writable; the memory of that other place stays.
+      place becomes writable; the memory of that other place stays. With --for-all the vault also gets a new key, and the \
+      command prints an invitation for the file that COFFER_EXPECT_VAULT names on other machines. A machine that has not seen \
+      the new key then forgets what it saw before, too.
       """)
+
+  @Flag(help: "Give the vault a new key, and print an invitation that makes all machines accept it.") var forAll = false
 
   @OptionGroup(title: "Unlocking") var unlocking: UnlockingOptions
   @OptionGroup var options: AnswerOptions
@@ -103,6 +107,12 @@ struct PinAcceptCommand: OpeningCommand {
     // An open vault goes by its own memory of newer commits.
     _ = try context.lockAgent()
     if let seen, seen > status.generation { context.note("this machine forgets that it saw generation \(seen)") }
+    if forAll {
+      let slots = try vault.slots()
+      return try Rotation(sealingTo: slots, of: slots, endsOlderPins: true).perform(vault, context, json: options.json) {
+        try $0.rotate(only: $1, shown: $2, progress: $3)
+      }
+    }
     if options.json { return try Output.json(Answer(id: vault.id.description, generation: status.generation)) }
     try Output.sentence("accepted vault \(vault.id) at \(locked.place), generation \(status.generation)")
   }

@@ -222,6 +222,55 @@ struct PinCommandTests {
   }
 }
 
+extension PinCommandTests {
+  /// Another user's machine of the same vault.
+  private func machine(of home: Home) throws -> Home {
+    let other = try home.otherMachine()
+    other.environment["COFFER_VAULT"] = home.vault
+    return other
+  }
+
+  @Test
+  func `one accepting invitation lets all machines that saw lost changes go on, once`() throws {
+    let (home, old) = try prepared()
+    let (bob, eve, late) = (try machine(of: home), try machine(of: home), try machine(of: home))
+    let file = URL(fileURLWithPath: home.vault)
+    for (number, other) in [bob, eve, late].enumerated() { try other.transcript("vault set of\(number) -q", in: "lost") }
+    try old.write(to: file)
+    for other in [home, bob, eve] { try other.transcript("vault get a", err: "an older copy was put back", exit: 66) }
+    try home.transcript("vault pin accept --for-all", err: "with --yes, if you recognize all of them", exit: 64)
+    let said = try home.coffer("vault pin accept --for-all --yes")
+    let invitation = said.out.trimmingCharacters(in: .newlines)
+    #expect(said.status == 0 && invitation.wholeMatch(of: /PVEND1-[0-9a-f]{120}/) != nil, "\(said)")
+    #expect(said.err.contains("Invitation that ends older pins."), "\(said.err)")
+    let accepted = try Data(contentsOf: file)
+    try home.transcript("vault get a", out: "old")
+    // An invitation to the same key that ends no pin, and a changed text, do not help.
+    let plain = try home.coffer("vault invite").out.trimmingCharacters(in: .newlines)
+    try bob.transcript("vault get a", with: ["COFFER_EXPECT_VAULT": plain], err: "seen here", exit: 66)
+    for wrong in [invitation.replacing("PVEND1", with: "PVINV1"), plain.replacing("PVINV1", with: "PVEND1")] {
+      try bob.transcript("vault get a", with: ["COFFER_EXPECT_VAULT": wrong], err: "neither a vault's id nor", exit: 64)
+    }
+    let anchor = try home.file("anchor", invitation + "\n", mode: 0o644)
+    for other in [bob, eve] {
+      other.environment["COFFER_EXPECT_VAULT"] = anchor
+      try other.transcript("vault get a", out: "old", err: "the invitation ends this machine's memory of the vault")
+      try other.transcript("vault get a", out: "old")
+      try other.transcript("vault set b", in: "kept")
+    }
+    // Whoever has seen the new key is held to what it saw since, with the invitation too.
+    let new = try Data(contentsOf: file)
+    for copy in [accepted, old] {
+      try copy.write(to: file)
+      for other in [bob, eve] { #expect(try other.coffer("vault get a").status == 66) }
+    }
+    try new.write(to: file)
+    try late.transcript("vault get b", err: "seen here", exit: 66)
+    late.environment["COFFER_EXPECT_VAULT"] = anchor
+    try late.transcript("vault get b", out: "kept", err: "the invitation ends this machine's memory of the vault")
+  }
+}
+
 extension Home {
   func started(_ script: String, _ output: String) throws -> Process {
     let file = try FileHandle(forWritingTo: URL(fileURLWithPath: file(output)))

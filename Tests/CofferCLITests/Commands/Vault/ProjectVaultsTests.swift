@@ -51,6 +51,10 @@ struct ProjectVaultsTests {
     for line in ["get db/none", "get coffer://db/none"] {
       try home.transcript(line, at: folder, err: "no item with this name in team, prod or your own vault", exit: 1)
     }
+    // The cures of an error are about the vault that has the item.
+    try home.transcript("get db/prod --revision 9", at: folder, err: "coffer --vault prod history", exit: 1)
+    try home.transcript("--vault team set coffer/key", in: "of a program")
+    try home.transcript("get key", at: folder, out: "of a program")
     // A vault that the user names is the only one, and nothing is written elsewhere than without the file.
     try home.transcript("get db/main --vault prod", at: folder, out: "of prod")
     try home.transcript("get db/main", at: folder, with: ["COFFER_VAULT": "prod"], out: "of prod")
@@ -64,9 +68,10 @@ struct ProjectVaultsTests {
     let refused = "you have not agreed to the vaults that this project reads: "
     try home.transcript("get db/main", at: folder, err: refused + "team, prod (\(home.path)/project/coffer.vaults)", exit: 77)
     try home.transcript("run -e A=coffer://my/own -- true", at: folder, err: refused, exit: 125)
+    try home.transcript("get db/main --yes", at: folder, err: refused, exit: 77)
     let terminal = try PseudoTerminal()
     let child = try terminal.coffer("get db/main", in: home, at: folder)
-    terminal.shows("has the commands here read team, prod before your own vault. Agree? [y/N]")
+    terminal.shows("In this folder coffer would read team, prod before your own vault")
     terminal.type("y\n")
     terminal.shows("of team")
     #expect(try child.wait() == 0)
@@ -82,6 +87,24 @@ struct ProjectVaultsTests {
     second.type("\n")
     #expect(try denied.wait() == 77)
     try home.transcript("get my/own", at: home.path, out: "own")
+  }
+
+  @Test func `at a terminal a person chooses once among a vault's items, and no part of a name is taken`() throws {
+    let (home, folder) = try project()
+    _ = try home.coffer("vault members --yes", at: folder)
+    home.environment["TERM"] = "dumb"
+    let terminal = try PseudoTerminal()
+    try home.transcript("--vault prod set api/one", in: "first")
+    try home.transcript("--vault prod set api/two", in: "second")
+    let child = try terminal.coffer("get api", in: home, at: folder)
+    terminal.shows("two")
+    terminal.type("2\n")
+    terminal.shows("second")
+    #expect(try child.wait() == 0)
+    let other = try PseudoTerminal()
+    let guessing = try other.coffer("get own", in: home, at: folder)
+    other.showsAll()
+    #expect(try guessing.wait() == 1 && other.shown.contains("in team, prod or your own vault"), "\(other.shown)")
   }
 
   @Test func `a vault that cannot be read ends the search, and no later one answers for it`() throws {
@@ -110,25 +133,29 @@ struct ProjectVaultsTests {
     ("team\n/tmp/vault.sqlite\n", "line 2: this is not the name of a vault", 64),
     ("postgresql://evil.example/x\n", "line 1: this is not the name", 64), ("team prod\n", "line 1: this is not the name", 64),
     ("mirror:x\n", "line 1: this is not the name", 64), ("team\nteam\n", "line 2: the vault 'team' is already named", 64),
-    ("# none\n", "names no vault", 64), ("team\nunknown\n", "'unknown': this project reads a vault that you have not named", 78),
+    ("# none\n", "names no vault", 64),
+    ("team\nunknown\n", "'unknown': this project reads a vault that has no name on this machine", 78),
     ((0...16).map { "v\($0)\n" }.joined(), "line 17: a project names at most 16 vaults", 64),
   ]
 
   @Test(arguments: wrong)
   func `a file with anything but named vaults is refused, even with --yes`(text: String, message: String, status: Int32) throws {
     let (home, folder) = try project(text)
-    try home.transcript("get db/main --yes", at: folder, err: message, exit: status)
+    try home.transcript("vault members --yes", at: folder, err: message, exit: status)
     try home.transcript("get db/main --vault prod", at: folder, out: "of prod")
   }
 
   @Test func `a large file or a pipe is not read, and an option for one vault needs --vault`() throws {
     let (home, folder) = try project()
     for option in ["--passphrase-file x", "--key-file \(home.path)/key", "--min-generation 1"] {
-      try home.transcript("get db/main \(option)", at: folder, err: "an option unlocks or expects one vault", exit: 64)
+      try home.transcript("get db/main \(option)", at: folder, err: "an option of the command is for one vault", exit: 64)
     }
     try home.transcript("get db/main --key-file \(home.path)/key --vault team", at: folder, out: "of team")
     _ = try home.file("project/coffer.vaults", String(repeating: "#", count: 16_385))
     try home.transcript("get db/main", at: folder, err: "the file is over 16384 bytes", exit: 64)
+    unlink(home.path + "/project/coffer.vaults")
+    symlink("nowhere", home.path + "/project/coffer.vaults")
+    try home.transcript("get my/own", at: folder, err: "coffer.vaults is not a regular file", exit: 64)
     unlink(home.path + "/project/coffer.vaults")
     mkfifo(home.path + "/project/coffer.vaults", 0o600)
     try home.transcript("get db/main", at: folder, err: "coffer.vaults is not a regular file", exit: 64)
