@@ -1,10 +1,10 @@
 /// Limits of Coffer's size and entanglement. A change that needs more raises a figure here, in its own commit.
 enum Budget {
   // Lines of .swift, .c and .h; code lines are neither blank nor only a comment.
-  static let sourceLines = 99_500
-  static let codeLines = 76_600
+  static let sourceLines = 99_600
+  static let codeLines = 76_700
   static let testLines = 87_600
-  static let largestTarget = 21_200
+  static let largestTarget = 21_300
   /// The code that keeps a thief from learning anything and detects edits.
   static let trustedCoreLines = 8_000
   static let trustedCore = [
@@ -22,9 +22,9 @@ enum Budget {
   static let layeredStoreRequirements = 4
 
   static let trackedFiles = 2_340
-  static let commentWords = 178_500
+  static let commentWords = 178_800
   /// Clauses in the comments of Sources that begin with what, who or whoever.
   static let clauses = 40
   static let linesOver130 = 2
-  static let markdownWords = 72_400
+  static let markdownWords = 72_700
 }

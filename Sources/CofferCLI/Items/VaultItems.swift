@@ -177,6 +177,16 @@ final class VaultItems {
       or: { (vault) throws(StoreError) in try vault.add(items, duplicates: duplicates) })
   }
 
+  /// Notes that the last day of the member who opened the vault here is over. A wrong clock must lock nobody out.
+  func noteEnd() throws {
+    switch own {
+    case .some(let vault):
+      guard let slot = try vault.slots().first(where: { $0.isInUse && $0.hasEnded }) else { return }
+      context.note("the last day of \(slot.words) is over: another member's coffer vault rotate will remove it")
+    case .none: return
+    }
+  }
+
   func ask<each Argument: WireValue, Answer: WireValue>(
     _ call: Call<Answer, repeat each Argument>, _ arguments: repeat each Argument
   ) throws -> Answer {

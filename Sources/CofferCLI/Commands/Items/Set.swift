@@ -115,6 +115,7 @@ struct SetCommand: OpeningCommand, AskingCommand, TwoStoreCommand {
     let stored = try items.set(
       SecretForm(value, metadata: metadata), for: name, if: condition, keeping: past.keeping(old, context))
     tell(old, stored, context)
+    try items.noteEnd()
     if options.json { try Output.line(JSONText.encode(ItemJSON(stored))) }
   }
 

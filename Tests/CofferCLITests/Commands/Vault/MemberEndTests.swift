@@ -35,6 +35,9 @@ struct MemberEndTests {
     try home.transcript("vault slot label ada 'ada until 2026-02-28'")
     try home.transcript("vault set a", in: "hush")
     try home.transcript("vault get a --identity \(home.path)/ada", out: "hush")
+    let warned = try home.coffer("vault set b --generate --no-agent --identity \(home.path)/ada")
+    let ended = "the last day of recipient 'ada until 2026-02-28' is over"
+    #expect(warned.status == 0 && warned.err.contains(ended), "\(warned.err)")
     let doctor = try home.coffer("doctor")
     let told = "a member's last day is over, and the slot still opens the vault: recipient 'ada until 2026-02-28'"
     #expect(doctor.out.contains(told))
