@@ -126,7 +126,10 @@ extension Example {
     "vault repair": [Example("repair a damaged header from its copy", "coffer vault repair")],
     "vault pin": [Example("this machine's memory of the vault", "coffer vault pin show")],
     "vault pin show": [Example("this machine's memory of the vault", "coffer vault pin show")],
-    "vault pin accept": [Example("an older copy, put back on purpose", "coffer vault pin accept")],
+    "vault pin accept": [
+      Example("an older copy, put back on purpose", "coffer vault pin accept"),
+      Example("the same for a fleet", "coffer vault pin accept --for-all > team.invitation"),
+    ],
   ]
 
   static let programs: [String: [Example]] = [

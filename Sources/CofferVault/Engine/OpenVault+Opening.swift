@@ -210,14 +210,15 @@ extension OpenVault {
     let (state, key) = (view.state, view.keys.epochMark)
     do throws(StoreError) { try pins?.check(state, key: key) } catch {
       // The invitation is an anchor: the vault's key descends from the one that it names, and from the pin's.
-      guard let pins, let seen = pins.anchor?.key.epoch, [.rolledBack, .forked].contains(error.kind), !view.place.isMirror,
-        options.invitations.contains(where: { $0.endsOlderPins && seen < $0.epoch }), !view.database.isStandby()
+      guard let pins, let seen = pins.anchor?.key.epoch, [.rolledBack, .forked].contains(error.kind),
+        let epoch = options.invitations.filter(\.endsOlderPins).map(\.epoch).max(), seen < epoch, !view.place.isMirror,
+        !pins.isUnacceptedCopy, !view.database.isStandby()
       else { throw error }
       let generation = try pins.knownGeneration()
-      try pins.accept(state, key: key)
+      try pins.accept(state, key: key, ending: epoch)
       Notices.note(
-        "\(view.place): the invitation ends this machine's memory of the vault: \(error.what); changes up to generation "
-          + "\(generation) may be lost")
+        "\(view.place): accepted because of the invitation, although \(error.what); changes up to generation \(generation) may "
+          + "be lost")
     }
   }
 

@@ -88,7 +88,7 @@ final class PinWatch {
       remedy: .acceptMoved)
   }
 
-  private var isUnacceptedCopy: Bool { isOfCopy && !expectsHere && !isJoined }
+  var isUnacceptedCopy: Bool { isOfCopy && !expectsHere && !isJoined }
 
   func noteCopy() {
     guard isUnacceptedCopy else { return }
@@ -265,8 +265,16 @@ final class PinWatch {
   /// Believes `state` from now on, even against the pin.
   ///
   /// Under a new replica: the abandoned history has writes of the old one, and would pass for newer.
-  func accept(_ state: VaultState, key: EpochMark) throws(StoreError) {
-    try believe(PinRecord(vault: vault, replica: .random(), key: key, seen: state.mark, own: .never)) { _ in false }
+  ///
+  /// - Parameter ending: only a pin of an earlier key.
+  /// - Throws: the errors of writing the pin; `.conflict` if another process has accepted the vault since.
+  func accept(_ state: VaultState, key: EpochMark, ending epoch: UInt64 = .max) throws(StoreError) {
+    let accepted = PinRecord(vault: vault, replica: .random(), key: key, seen: state.mark, own: .never)
+    try believe(accepted) { $0.key.epoch >= epoch }
+    guard record == accepted else {
+      throw StoreError(
+        .conflict, "another program accepted the vault just now", place: place.description, cure: "try again")
+    }
   }
 
   /// Believes `state`, which this process committed under the new name `replica`. The commit noted the replica in the pin:

@@ -98,14 +98,15 @@ struct Rotation {
     removed = slots.filter { slot in !kept.contains(slot) }
   }
 
+  /// - Parameter chosen: the answer to the question, if it was asked.
   /// - Parameter change: gets the slots that stay, nil if none was removed at the question, and those that were shown, nil
   ///   without a question.
   /// - Throws: a usage failure without a terminal and without --yes.
   func perform(
-    _ vault: borrowing UnlockedVault, _ context: Context, json: Bool,
+    _ vault: borrowing UnlockedVault, _ context: Context, json: Bool, chosen: [VaultStatus.Slot]? = nil,
     _ change: (borrowing UnlockedVault, [SlotSummary.ID]?, [SlotSummary.ID]?, (Int, Int) -> Void) throws -> SlotReport
   ) throws {
-    let chosen = try context.yes ? kept : choose(vault)
+    let chosen = try chosen ?? self.chosen(vault, context)
     let all = kept + removed
     let report = try context.showing(.rotating) {
       try change(vault, chosen == kept ? nil : chosen.map(\.summary.id), context.yes ? nil : all.map(\.summary.id), $0.show)
@@ -138,7 +139,9 @@ struct Rotation {
     try NewInvitation.show(invitation, afterNewKeyFor: all.map(\.summary), context)
   }
 
-  private func choose(_ vault: borrowing UnlockedVault) throws -> [VaultStatus.Slot] {
+  /// The slots that stay after the question.
+  func chosen(_ vault: borrowing UnlockedVault, _ context: Context) throws -> [VaultStatus.Slot] {
+    guard !context.yes else { return kept }
     guard let terminal = Terminal() else {
       throw Failure.usage(
         "there is no terminal to ask at, and the new key would be sealed to "

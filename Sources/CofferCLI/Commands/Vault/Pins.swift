@@ -102,19 +102,43 @@ struct PinAcceptCommand: OpeningCommand, AskingCommand {
     var seen: UInt64?
     // An unreadable pin may be the reason to accept the vault.
     do throws(StoreError) { seen = try locked.pinMemory().seen } catch {}
-    let vault = try context.opening(locked) { try locked.unlockAcceptingPin(with: $0) }
+    var rotation: (Rotation, chosen: [VaultStatus.Slot])?
+    let vault = try context.opening(locked) { credentials in
+      // Nothing is accepted before all questions are answered.
+      if forAll { rotation = try chosen(locked, credentials.copied(), context) }
+      return try locked.unlockAcceptingPin(with: credentials)
+    }
     let status = try vault.status()
     // An open vault goes by its own memory of newer commits.
     _ = try context.lockAgent()
     if let seen, seen > status.generation { context.note("this machine forgets that it saw generation \(seen)") }
-    if forAll {
-      let slots = try vault.slots()
-      return try Rotation(sealingTo: slots, of: slots, endsOlderPins: true).perform(vault, context, json: options.json) {
+    if let (rotation, chosen) = rotation {
+      return try rotation.perform(vault, context, json: options.json, chosen: chosen) {
         try $0.rotate(only: $1, shown: $2, progress: $3)
       }
     }
     if options.json { return try Output.json(Answer(id: vault.id.description, generation: status.generation)) }
     try Output.sentence("accepted vault \(vault.id) at \(locked.place), generation \(status.generation)")
+  }
+
+  /// The slots of the new key, and what is shown of them.
+  private func chosen(
+    _ locked: LockedVault, _ credentials: consuming Credentials, _ context: Context
+  ) throws -> (Rotation, chosen: [VaultStatus.Slot]) {
+    var (options, known) = (locked.options, Invitation?.none)
+    do throws(StoreError) { known = try locked.pinMemory().invitation } catch {}
+    options.pins = nil
+    let vault = try LockedVault.open(locked.place, options: options).unlock(with: credentials)
+    let epoch = try vault.invitation().epoch
+    if let known, known.epoch > epoch {
+      throw StoreError(
+        .refused, "the vault lost its key of epoch \(known.epoch), so that an invitation helps no machine that knows that key",
+        place: locked.place.description,
+        cure: "coffer vault pin accept on each machine, then coffer vault rotate: a slot that was removed since is back")
+    }
+    let slots = try vault.slots()
+    let rotation = Rotation(sealingTo: slots, of: slots, endsOlderPins: true)
+    return (rotation, try rotation.chosen(vault, context))
   }
 
   private struct Answer: Encodable { let id: String, generation: UInt64 }

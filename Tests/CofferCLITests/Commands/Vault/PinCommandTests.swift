@@ -239,6 +239,7 @@ extension PinCommandTests {
     try old.write(to: file)
     for other in [home, bob, eve] { try other.transcript("vault get a", err: "an older copy was put back", exit: 66) }
     try home.transcript("vault pin accept --for-all", err: "with --yes, if you recognize all of them", exit: 64)
+    try home.transcript("vault get a", err: "an older copy was put back", exit: 66)
     let said = try home.coffer("vault pin accept --for-all --yes")
     let invitation = said.out.trimmingCharacters(in: .newlines)
     #expect(said.status == 0 && invitation.wholeMatch(of: /PVEND1-[0-9a-f]{120}/) != nil, "\(said)")
@@ -254,7 +255,7 @@ extension PinCommandTests {
     let anchor = try home.file("anchor", invitation + "\n", mode: 0o644)
     for other in [bob, eve] {
       other.environment["COFFER_EXPECT_VAULT"] = anchor
-      try other.transcript("vault get a", out: "old", err: "the invitation ends this machine's memory of the vault")
+      try other.transcript("vault get a", out: "old", err: "accepted because of the invitation, although")
       try other.transcript("vault get a", out: "old")
       try other.transcript("vault set b", in: "kept")
     }
@@ -267,7 +268,19 @@ extension PinCommandTests {
     try new.write(to: file)
     try late.transcript("vault get b", err: "seen here", exit: 66)
     late.environment["COFFER_EXPECT_VAULT"] = anchor
-    try late.transcript("vault get b", out: "kept", err: "the invitation ends this machine's memory of the vault")
+    try late.transcript("vault get b", out: "kept", err: "accepted because of the invitation, although")
+  }
+
+  @Test
+  func `an invitation to all is refused where a lost key would make it useless, and bring a removed slot back`() throws {
+    let (home, old) = try prepared()
+    try home.transcript("vault rotate --yes -q")
+    try old.write(to: URL(fileURLWithPath: home.vault))
+    let lost = "the vault lost its key of epoch 2, so that an invitation helps no machine"
+    try home.transcript("vault pin accept --for-all --yes", err: lost, exit: 77)
+    try home.transcript("vault get a", err: "of epoch 2", exit: 66)
+    try home.transcript("vault pin accept -q", out: "accepted vault \(home.vaultID()) at \(home.vault), generation 2\n")
+    #expect(try home.coffer("vault pin accept --for-all --yes").out.hasPrefix("PVEND1-"))
   }
 }
 
