@@ -35,7 +35,15 @@ struct UnlockCommand: OpeningCommand {
     let settings = Settings(context)
     let idle = times.idle?.duration ?? settings.idle
     let lifetime = times.lifetime?.duration ?? settings.lifetime
+    // The agent's own note would be in its log.
+    let before = try vault.options.invitations.contains { $0.endsOlderPins } ? vault.pinMemory() : nil
     let status = try opening.open { credentials, _ in try client.unlock(with: credentials, idle: idle, lifetime: lifetime) }
+    if let before, let seen = before.seen {
+      let after = try vault.pinMemory()
+      if after.seen ?? 0 < seen || (before.own != nil && after.own == nil) {
+        context.note("accepted because of the invitation; changes up to generation \(seen) may be lost")
+      }
+    }
     try AgentReport(status).print(context, json: options.json)
   }
 }

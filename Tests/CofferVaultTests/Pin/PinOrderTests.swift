@@ -25,6 +25,21 @@ struct PinOrderTests {
     static let killedRestore = Program(isRestore: true, steps: [.begin, .commit])
   }
 
+  @Test func `an invitation ends a pin once, though two processes read that before`() throws {
+    let world = try PinnedStates()
+    let (first, second) = (try world.watch(), try world.watch())
+    for watch in [first, second] { try watch.read() }
+    let left = PinnedStates.commit(on: world.backup, above: world.backup.generation, by: [])
+    try first.accept(left, key: .some(2), ending: 2)
+    let written = PinnedStates.commit(on: left, above: left.generation, by: [first.replica])
+    first.remember(written, key: .some(2))
+    let error = #expect(throws: StoreError.self) { try second.accept(left, key: .some(2), ending: 2) }
+    #expect(error?.kind == .conflict)
+    try second.read()
+    #expect(throws: StoreError.self, "the write since is remembered") { try second.check(left, key: .some(2)) }
+    try second.check(written, key: .some(2))
+  }
+
   @Test(arguments: [
     [Program.restore, .writer, .reader], [.restore, .writer, .writer], [.restore, .restore, .writer],
     [.restore, .killedWriter, .writer],

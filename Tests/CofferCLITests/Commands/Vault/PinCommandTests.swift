@@ -253,12 +253,16 @@ extension PinCommandTests {
       try bob.transcript("vault get a", with: ["COFFER_EXPECT_VAULT": wrong], err: "neither a vault's id nor", exit: 64)
     }
     let anchor = try home.file("anchor", invitation + "\n", mode: 0o644)
-    for other in [bob, eve] {
-      other.environment["COFFER_EXPECT_VAULT"] = anchor
-      try other.transcript("vault get a", out: "old", err: "accepted because of the invitation, although")
-      try other.transcript("vault get a", out: "old")
-      try other.transcript("vault set b", in: "kept")
-    }
+    eve.environment["COFFER_EXPECT_VAULT"] = anchor
+    let unlocked = try eve.coffer("unlock")
+    #expect(unlocked.err.contains("accepted because of the invitation; changes up to generation 5 may be lost"), "\(unlocked)")
+    try eve.transcript("agent stop -q")
+    bob.environment["COFFER_EXPECT_VAULT"] = anchor
+    try bob.transcript("vault get a", out: "old", err: "accepted because of the invitation, although")
+    try bob.transcript("vault get a", out: "old")
+    try bob.transcript("vault set b", in: "kept")
+    try eve.transcript("vault get b", out: "kept")
+    try eve.transcript("vault set b", in: "kept")
     // Whoever has seen the new key is held to what it saw since, with the invitation too.
     let new = try Data(contentsOf: file)
     for copy in [accepted, old] {
