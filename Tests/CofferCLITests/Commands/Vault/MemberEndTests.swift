@@ -32,6 +32,10 @@ struct MemberEndTests {
     #expect(list.contains(#""ends" : ""#) || list.contains(#""ends":""#), "\(list)")
     try home.transcript("vault rotate --ended --yes", err: "there is no member to remove; nothing was changed")
 
+    #expect(try !home.coffer("doctor").out.contains("a member's last day"))
+    let soon = (Date() + 10 * 86_400).formatted(.iso8601.year().month().day())
+    try home.transcript("vault slot label ada 'ada until \(soon)'")
+    #expect(try home.coffer("doctor").out.contains("a member's last day comes soon: recipient 'ada until \(soon)'"))
     try home.transcript("vault slot label ada 'ada until 2026-02-28'")
     try home.transcript("vault set a", in: "hush")
     try home.transcript("vault get a --identity \(home.path)/ada", out: "hush")
