@@ -41,7 +41,7 @@ struct ProjectVaultsTests {
     #expect(members.out == "team\tteam\tkey file\nprod\tprod\tkey file\n", "\(members.err)")
     let read = try home.coffer("vault members --json", at: folder).out
     #expect(read.wholeMatch(of: /\[\{"id":"\w{32}","label":"team","opens":"key file","vault":"team"\},\{.*"prod"\}\]\n/) != nil)
-    for (name, value) in [("db/main", "of team"), ("coffer://db/prod", "only prod"), ("my/own", "own")] {
+    for (name, value) in [("db/main", "of team"), ("db", "of team"), ("coffer://db/prod", "only prod"), ("my/own", "own")] {
       try home.transcript("get \(name)", at: folder, out: value)
     }
     try home.transcript(
@@ -55,6 +55,9 @@ struct ProjectVaultsTests {
     try home.transcript("get db/prod --revision 9", at: folder, err: "coffer --vault prod history", exit: 1)
     try home.transcript("--vault team set coffer/key", in: "of a program")
     try home.transcript("get key", at: folder, out: "of a program")
+    let own = try home.coffer("vault pin show").out.firstMatch(of: /id +(\w{32})/)
+    let expected = ["COFFER_EXPECT_VAULT": String(try #require(own?.1))]
+    try home.transcript("get db/main", at: folder, with: expected, err: "is expected", exit: 66)
     // A vault that the user names is the only one, and nothing is written elsewhere than without the file.
     try home.transcript("get db/main --vault prod", at: folder, out: "of prod")
     try home.transcript("get db/main", at: folder, with: ["COFFER_VAULT": "prod"], out: "of prod")
@@ -87,6 +90,12 @@ struct ProjectVaultsTests {
     second.type("\n")
     #expect(try denied.wait() == 77)
     try home.transcript("get my/own", at: home.path, out: "own")
+    // The nearest file counts, and consent can be withdrawn.
+    _ = try home.file("project/deep/coffer.vaults", "prod\n")
+    _ = try home.coffer("vault members --yes", at: folder)
+    try home.transcript("get db/main", at: folder, out: "of prod")
+    try home.transcript("defaults delete coffer.settings 'project.\(folder)/coffer.vaults'")
+    try home.transcript("get db/main", at: folder, err: refused + "prod", exit: 77)
   }
 
   @Test func `at a terminal a person chooses once among a vault's items, and no part of a name is taken`() throws {
