@@ -40,14 +40,16 @@ struct PinFolder {
     if let copy = try PinFile(name(of: vault, copiedTo: place), calls: calls) { return (copy, true) }
     let file = try pin(of: vault)
     if isExpected || file == nil { return (file, false) }
-    return try isExpectedAnywhere(vault, place) ? (nil, true) : (file, false)
+    return try isExpectedElsewhere(vault, place) ? (nil, true) : (file, false)
   }
 
-  /// Whether `vault` is expected at any place. A process that died between writing its two pins has named none.
-  private func isExpectedAnywhere(_ vault: VaultSalt, _ place: VaultPlace) throws(StoreError) -> Bool {
+  /// Whether `vault` is expected at another place. A process that died between writing its two pins has named none, and one
+  /// that opens the vault for the first time at the same moment may have named this place just now.
+  private func isExpectedElsewhere(_ vault: VaultSalt, _ place: VaultPlace) throws(StoreError) -> Bool {
+    let here = place.pinned.map { name(at: $0) }
     let names: [String]
     do { names = try FileManager.default.contentsOfDirectory(atPath: path.string) } catch { return true }
-    for name in names where name.hasPrefix("at-") {
+    for name in names where name.hasPrefix("at-") && !here.contains(path.appending(name)) {
       do throws(StoreError) { if try expected(path.appending(name), place) == vault { return true } } catch {
         guard error.kind == .damaged else { throw error }
       }

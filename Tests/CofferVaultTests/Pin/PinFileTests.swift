@@ -146,6 +146,21 @@ import Testing
     #expect(made == PinStatus.none)
   }
 
+  @Test func `a place that another process named just now is not another place`() throws {
+    let place = try TemporaryVault(), vault = VaultSalt.random()
+    let pins = place.folder.appending("pins"), here = VaultPlace.file(place.path)
+    var other = try PinFolder(pins, calls: SystemCalls())
+    let mark = PinRecord.Mark(generation: 1, commit: .random())
+    _ = try other.make(PinRecord(vault: vault, replica: .random(), key: .some(1), seen: mark, own: .never))
+    try other.expect(vault, at: here)
+    // It looked for the place before that.
+    let found = try PinFolder(pins, calls: SystemCalls()).pin(of: vault, at: here, isExpected: false)
+    #expect(found.file != nil && !found.isOfCopy)
+    let there = VaultPlace.file(place.folder.appending("copy.sqlite"))
+    let copy = try PinFolder(pins, calls: SystemCalls()).pin(of: vault, at: there, isExpected: false)
+    #expect(copy.file == nil && copy.isOfCopy)
+  }
+
   @Test func `of many who make the pin at once, all use the same`() async throws {
     let place = try TemporaryVault()
     _ = try await place.create().lock()
