@@ -128,7 +128,7 @@ extension Example {
     "vault pin show": [Example("this machine's memory of the vault", "coffer vault pin show")],
     "vault pin accept": [
       Example("an older copy, put back on purpose", "coffer vault pin accept"),
-      Example("the same for a fleet", "coffer vault pin accept --for-all > team.invitation"),
+      Example("the same for a fleet", "coffer vault pin accept --for-all"),
     ],
   ]
 
