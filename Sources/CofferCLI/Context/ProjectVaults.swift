@@ -39,7 +39,7 @@ struct ProjectVaults {
     for name in names where try named.path(of: name) == nil {
       throw StoreError(
         .noVault, "this project reads a vault that has no name on this machine", key: name, place: path,
-        cure: "coffer vault use \(name) PLACE; --vault NAME reads one vault without the file")
+        cure: "coffer vault use NAME PLACE; --vault NAME reads one vault without the file")
     }
     try checkAgreed(context, agrees)
   }
@@ -48,7 +48,7 @@ struct ProjectVaults {
 
   /// A file that may be there and cannot be looked at is an error: another vault must not answer for those that it names.
   private static func nearest() throws -> String? {
-    // A working folder that was removed is in no project. Without FilePath, which takes as long as all else in a `get`.
+    // A working folder that was removed is in no project. FilePath would add an eighth to the work of a whole `get`.
     guard let current = getcwd(nil, 0) else { return nil }
     defer { free(current) }
     var end = strlen(current), found = stat()

@@ -271,10 +271,8 @@ final class PinWatch {
   func accept(_ state: VaultState, key: EpochMark, ending epoch: UInt64 = .max) throws(StoreError) {
     let accepted = PinRecord(vault: vault, replica: .random(), key: key, seen: state.mark, own: .never)
     try believe(accepted) { $0.key.epoch >= epoch }
-    guard record == accepted else {
-      throw StoreError(
-        .conflict, "another program accepted the vault just now", place: place.description, cure: "try again")
-    }
+    guard let record, record != accepted, record.key.epoch >= epoch else { return }
+    throw StoreError(.conflict, "another program accepted the vault just now", place: place.description, cure: "try again")
   }
 
   /// Believes `state`, which this process committed under the new name `replica`. The commit noted the replica in the pin:

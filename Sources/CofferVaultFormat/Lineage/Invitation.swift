@@ -17,10 +17,10 @@ public struct Invitation: Sendable, Hashable, CustomStringConvertible {
   public var mark: String { key.mark.description }
   let key: EpochMark
 
-  /// Whether a machine that has seen only keys before the named one forgets for it what it saw of the vault.
+  /// Whether it ends the memory of a machine that has seen only keys before the named one.
   ///
-  /// After a loss of commits, as by a failover, every such machine refuses the vault that is left. A member who has accepted
-  /// it, and given it a new key, sends this invitation to all.
+  /// After a loss of commits, as by a failover, every such machine refuses the older state. A member who has accepted that, and
+  /// given the vault a new key, sends this invitation to all.
   public let endsOlderPins: Bool
 
   private static let prefix = "PVINV1-", endingPrefix = "PVEND1-"
@@ -68,9 +68,8 @@ public struct Invitation: Sendable, Hashable, CustomStringConvertible {
       out.write(key.mark)
     }
     // One prefix is not mistaken for the other.
-    let checked = endsOlderPins ? content + Self.endingPrefix.utf8 : content
-    return (endsOlderPins ? Self.endingPrefix : Self.prefix) + Hex.text(content)
-      + Hex.text(PlainHash.digest(checked).bytes.prefix(4))
+    let (prefix, after) = endsOlderPins ? (Self.endingPrefix, Self.endingPrefix) : (Self.prefix, "")
+    return prefix + Hex.text(content) + Hex.text(PlainHash.digest(content + after.utf8).bytes.prefix(4))
   }
 
   package func anchor() throws(FormatError) -> Anchor {

@@ -113,7 +113,6 @@ extension Optional where Wrapped == DomainKey {
   }
 
   /// Runs `work` in the vault. Without a vault there is no such key, unless an option names the vault.
-  ///
   func inVault<Result>(_ context: Context, _ work: (VaultItems) throws -> Result) throws -> Result {
     try orAbsent(context) { try work(context.itemsToRead()) }
   }

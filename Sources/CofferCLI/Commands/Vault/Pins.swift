@@ -88,7 +88,7 @@ struct PinAcceptCommand: OpeningCommand, AskingCommand {
       run. First make sure the newer vault is really lost or unwanted. A copy of a vault that this machine knows at another \
       place becomes writable; the memory of that other place stays. With --for-all the vault also gets a new key, and the \
       command prints an invitation for the file that COFFER_EXPECT_VAULT names on other machines. A machine that has not seen \
-      the new key then forgets what it saw before, too.
+      the new key then gives up its own memory of the vault, too.
       """)
 
   @Flag(help: "Give the vault a new key, and print an invitation that makes all machines accept it.") var forAll = false
@@ -99,19 +99,19 @@ struct PinAcceptCommand: OpeningCommand, AskingCommand {
   func perform(_ context: Context) throws {
     try context.checkIsNoMirror()
     let locked = try context.lockedVault()
-    var seen: UInt64?
+    var memory: PinMemory?
     // An unreadable pin may be the reason to accept the vault.
-    do throws(StoreError) { seen = try locked.pinMemory().seen } catch {}
+    do throws(StoreError) { memory = try locked.pinMemory() } catch {}
     var rotation: (Rotation, chosen: [VaultStatus.Slot])?
     let vault = try context.opening(locked) { credentials in
       // Nothing is accepted before all questions are answered.
-      if forAll { rotation = try chosen(locked, credentials.copied(), context) }
+      if forAll { rotation = try chosen(locked, memory?.invitation, credentials.copied(), context) }
       return try locked.unlockAcceptingPin(with: credentials)
     }
     let status = try vault.status()
     // An open vault goes by its own memory of newer commits.
     _ = try context.lockAgent()
-    if let seen, seen > status.generation { context.note("this machine forgets that it saw generation \(seen)") }
+    if let seen = memory?.seen, seen > status.generation { context.note("this machine forgets that it saw generation \(seen)") }
     if let (rotation, chosen) = rotation {
       return try rotation.perform(vault, context, json: options.json, chosen: chosen) {
         try $0.rotate(only: $1, shown: $2, progress: $3)
@@ -121,12 +121,13 @@ struct PinAcceptCommand: OpeningCommand, AskingCommand {
     try Output.sentence("accepted vault \(vault.id) at \(locked.place), generation \(status.generation)")
   }
 
-  /// The slots of the new key, and what is shown of them.
+  /// The rotation to a new key, and the slots that stay after the question.
+  ///
+  /// - Parameter known: the newest key that this machine has seen.
   private func chosen(
-    _ locked: LockedVault, _ credentials: consuming Credentials, _ context: Context
+    _ locked: LockedVault, _ known: Invitation?, _ credentials: consuming Credentials, _ context: Context
   ) throws -> (Rotation, chosen: [VaultStatus.Slot]) {
-    var (options, known) = (locked.options, Invitation?.none)
-    do throws(StoreError) { known = try locked.pinMemory().invitation } catch {}
+    var options = locked.options
     options.pins = nil
     let vault = try LockedVault.open(locked.place, options: options).unlock(with: credentials)
     let epoch = try vault.invitation().epoch

@@ -263,7 +263,7 @@ extension PinCommandTests {
     try bob.transcript("vault set b", in: "kept")
     try eve.transcript("vault get b", out: "kept")
     try eve.transcript("vault set b", in: "kept")
-    // Whoever has seen the new key is held to what it saw since, with the invitation too.
+    // A machine that has seen the new key keeps its memory, with the invitation too.
     let new = try Data(contentsOf: file)
     for copy in [accepted, old] {
       try copy.write(to: file)
